@@ -62,3 +62,14 @@ def test_bad_groups_are_one_sentence(refused, table):
     asked = ("disparity", table, *ROLES, *QUICK)
     assert "has north" in refused(*asked, "--by", "region", "--reference", "west").replace("'", "")
     assert "50 at most" in refused(*asked, "--by", "case")
+
+
+def test_a_report_answers_what_is_asked(run, refused, table, tmp_path):
+    out = tmp_path / "page.md"
+    asked = ("report", table, *ROLES, *QUICK, "--out", out)
+    people = ("--advice", "advice", "--shown", "shown", "--deciders", "anonymous", "--disparity", "region")
+    found = document(run(*asked, *people, "--format", "json"), "report")
+    assert all(found[name]["drawn"] for name in ("advice", "deciders", "disparity"))
+    assert "Are groups treated alike?" in out.read_text()
+    assert "go together" in refused(*asked, "--advice", "advice")
+    assert "--disparity" in refused(*asked, "--disparity", "nowhere")

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from selective_labels.report.charts import Row, Scale, bands, bar_chart, interval_chart, round_scale
-from selective_labels.report.figures import acceptance_chart, caterpillar, scatter, sensitivity_chart
+from selective_labels.report.figures import acceptance_chart, leniency_chart, scatter, sensitivity_chart
 from tests.report.documents import acceptance, document, leniency, sensitivity
 
 
@@ -80,7 +80,7 @@ def test_bars_are_as_long_as_their_shares():
 
 
 def test_two_hundred_decision_makers_stand_apart_on_a_phone():
-    dots = elements(caterpillar(leniency(200, "late", "")["decision_makers"], "Title"), "circle", "point")
+    dots = elements(leniency_chart(leniency(200, "late", "")["decision_makers"], "Title"), "circle", "point")
     places = [float(dot.get("cx").removesuffix("%")) for dot in dots]
     steps = [after - before for before, after in pairwise(places)]
     assert len(dots) == 200

@@ -1,7 +1,6 @@
 """Commands about people who decide: advice, deciders and disparity."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -16,18 +15,11 @@ from selective_labels.cli.options import (
     Data,
     FileOptions,
     FittingOptions,
+    High,
     OutputOptions,
     PosLabel,
     TableOptions,
 )
-
-
-class High(StrEnum):
-    """What a high value of the advice means."""
-
-    YES = "yes"
-    NO = "no"
-
 
 Score = Annotated[
     str | None, typer.Option(help="Column of a score: a high one means the event.", metavar="COLUMN")

@@ -478,6 +478,20 @@ class Every(StrEnum):
     YEAR = "year"
 
 
+class High(StrEnum):
+    """What a high value of the advice means."""
+
+    YES = "yes"
+    NO = "no"
+
+
+class Named(StrEnum):
+    """How decision-makers are shown."""
+
+    NAMES = "names"
+    ANONYMOUS = "anonymous"
+
+
 @dataclass(frozen=True)
 class PageOptions(MoneyOptions):
     """Content of a report page."""
@@ -494,6 +508,17 @@ class PageOptions(MoneyOptions):
         str | None, _option("Column of dates or periods: adds what changed over time.", metavar="COLUMN")
     ] = None
     every: Annotated[Every | None, _option("Cut dates into months, quarters or years.")] = None
+    advice: Annotated[
+        str | None, _option("Column of an advice: adds whether showing it helped.", metavar="COLUMN")
+    ] = None
+    shown: Annotated[str | None, _option("Column: 1 where people saw the advice.", metavar="COLUMN")] = None
+    high: Annotated[High | None, _option("What a high value of an advice of several values means.")] = None
+    deciders: Annotated[Named | None, _option("Adds who decides well, with their names or with numbers.")] = (
+        None
+    )
+    disparity: Annotated[
+        str | None, _option("Column of groups: adds whether they are treated alike.", metavar="COLUMN")
+    ] = None
 
 
 @dataclass(frozen=True)

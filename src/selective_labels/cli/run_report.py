@@ -48,7 +48,9 @@ def write_report(source: Source, subject: SubjectOptions, fitting: FittingOption
     if page.out.suffix.lower() == ".pdf":
         require_browser()
     saved = None if subject.model is None else load_model(subject.model)
-    loaded = source.load([] if saved is None else [saved], [subject.predictions, page.shown.period])
+    shown = page.shown
+    taken = [subject.predictions, shown.period, shown.advice, shown.shown]
+    loaded = source.load([] if saved is None else [saved], taken)
     prepared = loaded.prepared
     event = pos_label_of(page.shown.pos_label, prepared.data.classes)
     cost = costs_of(given, loaded, event)
@@ -62,7 +64,13 @@ def write_report(source: Source, subject: SubjectOptions, fitting: FittingOption
     if page.shown.period is not None:
         require_column(loaded.frame, page.shown.period, "--period")
         columns["period"] = loaded.frame[page.shown.period]
+    for name in ("advice", "shown", "disparity"):
+        if (column := getattr(shown, name)) is not None:
+            require_column(loaded.frame, column, f"--{name}")
+            columns[name] = loaded.frame[column]
     settings: dict[str, Any] = {
+        "high": None if shown.high is None else shown.high.value,
+        "deciders": None if shown.deciders is None else shown.deciders.value,
         "every": None if page.shown.every is None else page.shown.every.value,
         **fitting.keywords,
         "metric": page.shown.metric,

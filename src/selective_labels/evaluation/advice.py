@@ -26,7 +26,11 @@ from selective_labels.evaluation.lottery import (
 from selective_labels.evaluation.policy import (
     ACCEPTANCE,
     COST,
+    FAILURES,
+    GOOD_LOST,
+    IN_VAIN,
     MEASURES_OF,
+    MISSED,
     PolicyMeasure,
     read_policy_measures,
 )
@@ -161,8 +165,7 @@ class Advice(Described):
         """Return a table for each cut and subgroup: ways to decide, then what people do with the advice."""
         parts: dict[tuple[Any, ...], dict[str, dict[str, Evaluation]]] = {}
         for each in self.estimates:
-            share = each.what.partition(": ")[0] in PEOPLE
-            key = each.cut, each.evaluation.subgroup, share
+            key = each.cut, each.evaluation.subgroup, ": " in each.what
             parts.setdefault(key, {}).setdefault(each.what, {})[each.measure] = each.evaluation
         return [_table(key, rows) for key, rows in parts.items()]
 
@@ -177,6 +180,7 @@ class Advice(Described):
             "The label of a case does not depend on whether the advice was shown, so people with and without "
             "it differ by what both arms show: points, not bounds. The advice alone has bounds, since some "
             "cases that it says yes to had a no.",
+            _meaning_of(self.measures),
             display.assumption_text(first.assumption, first.sample.sentence),
             f"Sample: {display.sample_text(first.sample)} The advice was shown in {self.shown_share:.1%}. "
             f"Intervals stand in brackets below the bounds and cover each value with probability "
@@ -194,6 +198,19 @@ class Advice(Described):
     def plot(self, ax: Any = None) -> Any:
         """Draw bounds and intervals of the differences; return the matplotlib axes."""
         return display.plot_intervals(self.differences, ax)
+
+
+def _meaning_of(measures: tuple[str, ...]) -> str:
+    """Say what the columns are: shares of all cases."""
+    _, main, lost, total = measures
+    said = {
+        FAILURES: "a yes and the event",
+        GOOD_LOST: "a no without the event",
+        MISSED: "a no and the event",
+        IN_VAIN: "a yes without the event",
+    }
+    sums = "their sum" if total == LOSS else "the cost per case"
+    return f"Of all cases, {main}: share with {said[main]}; {lost}: share with {said[lost]}; {total}: {sums}."
 
 
 def _table(key: tuple[Any, ...], rows: Mapping[str, Mapping[str, Evaluation]]) -> pd.DataFrame:

@@ -1,9 +1,9 @@
 """Assess a table: compute every section of a report and collect the sections in one document."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import version
 from typing import Any, TypedDict, Unpack
 
@@ -48,6 +48,7 @@ from selective_labels.report.curves import (
 )
 from selective_labels.report.diagnosis import Basis, basis_of, diagnosis_part, leniency_part
 from selective_labels.report.document import Part, SectionStore, TableDescription, compute_part, full_sentence
+from selective_labels.report.people import Questions, people_part, read_questions
 from selective_labels.report.rules import (
     ReportedRule,
     answers_part,
@@ -61,6 +62,7 @@ from selective_labels.report.rules import (
     usual_practice,
 )
 from selective_labels.report.summary import summarise
+from selective_labels.report.wording import PEOPLE
 
 SEEDS = ("rows", "halves", "yours", "ours", "diagnosis", "scores", "others")
 
@@ -131,6 +133,8 @@ class Workbench:
         Notes on how the rules were learned and the sample was scored.
     doubts : list of str
         Why results on the given predictions are doubtful.
+    questions : mapping
+        What is asked about people who decide: columns and settings by keyword.
     """
 
     table: SelectiveLabels
@@ -148,6 +152,7 @@ class Workbench:
     periods: np.ndarray | None = None
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
+    questions: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def diagnosis(self) -> Part:
@@ -298,8 +303,8 @@ class Publishing(TypedDict, total=False):
     sections: SectionStore | None
 
 
-class ReportSettings(Roles, Models, Publishing, total=False):
-    """Keywords of a report: roles, models, and how it is presented and stored."""
+class ReportSettings(Roles, Models, Publishing, Questions, total=False):
+    """Keywords of a report: roles, models, presentation, and sections that are asked for."""
 
 
 def assess(
@@ -374,7 +379,8 @@ def assess(
     **settings
         Roles as in :class:`selective_labels.Evaluator`; `nuisance`, `cv` (a number of folds), `n_jobs` and
         `random_state` as for :class:`selective_labels.UCLClassifier` (the checks use "logistic" by default);
-        `description` and `sections`, see :class:`Publishing`.
+        `description` and `sections`, see :class:`Publishing`. `advice` with `shown`, `deciders` and
+        `disparity` add sections about people who decide, see :class:`Questions`.
 
     Returns
     -------
@@ -390,7 +396,7 @@ def assess(
     >>> document["data"]["n_cases"], [each["key"] for each in document["models"]]
     (600, ['yours', 'ours'])
     """
-    roles, models, shown = split_keywords("assess", settings, Roles, Models, Publishing)
+    roles, models, shown, asked = split_keywords("assess", settings, Roles, Models, Publishing, Questions)
     description: TableDescription = shown.get("description") or TableDescription()
     sections = shown.get("sections")
     nuisance, cv, n_jobs = models.get("nuisance"), models.get("cv", 5), models.get("n_jobs")
@@ -407,6 +413,8 @@ def assess(
     policy_measures = _Stakes(metric, pos_label, cost_matrix(cost, *how_costs), threshold)
     periods = None if period is None else read_periods(period, every, len(data))
     bench = _open_workbench(cases, columns, rule, policy_measures, how, sections, assumptions, periods)
+    rows = rows_to_judge(bench.everybody, how.seeds["rows"])
+    bench.questions = read_questions(Questions(**asked), len(data), rows)
     if sections is None or sections.get("models") is None:
         FittingSettings(nuisance, cv=cv).warn_of_runtime(bench.cases.data, WHOLE_FITS, SAID_FROM)
     bench.check_predictions()
@@ -555,6 +563,11 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
         how = bench.event, bench.assumption, bench.periods
         return drift_part(bench.sample, bench.yours, bench.metrics, *how)
 
+    def people(name: str) -> Part:
+        how = {"assumption": bench.assumption, "pos_label": bench.cases.data.classes[bench.event]}
+        score = None if bench.given is None else bench.given.scores
+        return people_part(name, bench.evaluator, bench.questions, score, how, bench.cost)
+
     def comparators() -> Part:
         how = bench.main_metric, bench.event, bench.assumption, bench.seeds("others"), bench.cost
         return comparators_part(bench.sample, bench.cases, bench.rules, *how)
@@ -587,6 +600,7 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
         "sensitivity": sensitivity,
         "subgroups": subgroups,
         **({} if bench.periods is None else {"drift": drift}),
+        **{name: partial(people, name) for name in PEOPLE if name in bench.questions},
     }
 
 

@@ -312,7 +312,44 @@ ERRORS = 2.0
 SMALLEST, LARGEST = 2.0, 7.0
 
 
-def caterpillar(makers: Sequence[Mapping[str, Any]], title: str) -> str:
+def caterpillar(
+    points: Sequence[tuple[float, float, float, str]],
+    title: str,
+    described: str,
+    sides: tuple[str, str],
+    tick_text: Callable[[float], str] = percent_tick,
+) -> str:
+    """One number of each decision-maker with its error bar, in the order given.
+
+    Parameters
+    ----------
+    points : sequence of (value, low, high, text)
+    title, described : str
+    sides : pair of str
+        What stands at the left and at the right end.
+    tick_text : callable, optional
+
+    Examples
+    --------
+    >>> points = [(0.2, 0.1, 0.3, "a"), (0.6, 0.5, 0.7, "b")]
+    >>> caterpillar(points, "Leniency", "Two.", ("strictest", "most lenient")).count("<circle")
+    2
+    """
+    chart = new_chart(title, described, LENIENCY_HEIGHT + TOP + BOTTOM, "caterpillar axes")
+    y = round_scale([end for point in points for end in point[1:3]], flipped=True)
+    area = plot_area(chart, LENIENCY_HEIGHT, y, y, None, tick_text)
+    for rank, (value, low, high, text) in enumerate(points):
+        place = f"{100.0 * (rank + 0.5) / len(points):.4g}%"
+        group = add(area, "g", kind="row")
+        add(group, "title", text)
+        add(group, "line", kind="thin", x1=place, x2=place, y1=y(low), y2=y(high))
+        add(group, "circle", kind="point", cx=place, cy=y(value), r=_dot(len(points)))
+    x_label(chart, LENIENCY_HEIGHT, "0%", sides[0], "start")
+    x_label(chart, LENIENCY_HEIGHT, "100%", sides[1], "end")
+    return markup(chart)
+
+
+def leniency_chart(makers: Sequence[Mapping[str, Any]], title: str) -> str:
     """Leniency of each decision-maker with error bars, from the strictest to the most lenient.
 
     Parameters
@@ -320,31 +357,13 @@ def caterpillar(makers: Sequence[Mapping[str, Any]], title: str) -> str:
     makers : sequence of mapping
         With id, n, leniency and error, sorted by leniency.
     title : str
-
-    Examples
-    --------
-    >>> makers = [{"id": "a", "n": 9, "leniency": 0.2, "error": 0.1},
-    ...           {"id": "b", "n": 9, "leniency": 0.6, "error": 0.1}]
-    >>> caterpillar(makers, "Leniency").count("<circle")
-    2
     """
     described = (
         f"{len(makers)} decision-makers, from {percent(makers[0]['leniency'])} to "
         f"{percent(makers[-1]['leniency'])} decided in favour."
     )
-    chart = new_chart(title, described, LENIENCY_HEIGHT + TOP + BOTTOM, "caterpillar axes")
-    reach = [_reach(each, "leniency", "error") for each in makers]
-    y = round_scale([end for ends in reach for end in ends], flipped=True)
-    area = plot_area(chart, LENIENCY_HEIGHT, y, y, None, percent_tick)
-    for rank, (each, (low, high)) in enumerate(zip(makers, reach, strict=True)):
-        place = f"{100.0 * (rank + 0.5) / len(makers):.4g}%"
-        group = add(area, "g", kind="row")
-        add(group, "title", _described(each))
-        add(group, "line", kind="thin", x1=place, x2=place, y1=y(low), y2=y(high))
-        add(group, "circle", kind="point", cx=place, cy=y(each["leniency"]), r=_dot(len(makers)))
-    x_label(chart, LENIENCY_HEIGHT, "0%", "strictest", "start")
-    x_label(chart, LENIENCY_HEIGHT, "100%", "most lenient", "end")
-    return markup(chart)
+    points = [(each["leniency"], *_reach(each, "leniency", "error"), _described(each)) for each in makers]
+    return caterpillar(points, title, described, ("strictest", "most lenient"))
 
 
 def scatter(makers: Sequence[Mapping[str, Any]], title: str) -> str:

@@ -1,6 +1,7 @@
 """The report as Markdown: the texts and tables of the page, without its charts."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from selective_labels._display import markdown_table
@@ -23,6 +24,7 @@ from selective_labels.report.page import (
 )
 from selective_labels.report.wording import (
     NOTHING,
+    PEOPLE,
     capital,
     count,
     number,
@@ -66,6 +68,12 @@ def render_markdown(document: Document) -> str:
         *_part(document, "outlook", "What would settle it", _outlook),
         *(_part(document, "drift", "Over time", _drift) if "drift" in document else []),
         *_part(document, "subgroups", "Subgroups", _subgroups),
+        *(
+            line
+            for name, heading in PEOPLE.items()
+            if name in document
+            for line in _part(document, name, heading, partial(_people, name))
+        ),
         *_part(document, "sensitivity", "If the assumption is not quite true", _sensitivity),
         *_part(document, "diagnosis", "Appendix: all checks", _checks),
         *_made(document),
@@ -182,6 +190,12 @@ def _drift(document: Document) -> list[str]:
     for figure in drift_figures(part):
         parts += [f"### {escaped(figure.title)}", table(figure.headings, figure.rows)]
     return [escaped(" ".join(part["sentences"])), *parts]
+
+
+def _people(name: str, document: Document) -> list[str]:
+    part = document[name]
+    tables = [table(each["headings"], each["rows"]) for each in part["tables"]]
+    return [_list(say(line, words_of(document)) for line in part["sentences"]), *tables]
 
 
 def _subgroups(document: Document) -> list[str]:

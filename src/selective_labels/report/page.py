@@ -15,6 +15,7 @@ from selective_labels.report.figures import (
     bar_figure,
     caterpillar,
     interval_figure,
+    leniency_chart,
     scale_of,
     scatter,
     sensitivity_chart,
@@ -22,6 +23,7 @@ from selective_labels.report.figures import (
 )
 from selective_labels.report.wording import (
     ENDS,
+    NOTHING,
     Show,
     capital,
     confidence,
@@ -144,7 +146,7 @@ def leniency_figures(document: Document) -> list[Figure]:
     title = f"{accepted}: share of each, with two standard errors to each side"
     against = say("{event} among the cases that each decision-maker accepted, by how many those are", words)
     return [
-        Figure(title, caterpillar(makers, title), headings[:4], [row[:4] for row in rows]),
+        Figure(title, leniency_chart(makers, title), headings[:4], [row[:4] for row in rows]),
         Figure(against, scatter(makers, against), headings, rows),
     ]
 
@@ -591,3 +593,50 @@ def _table_row(place: int, rung: Mapping[str, Any]) -> tuple[str, ...]:
         "no interval" if rung["contradicted"] else confidence(rung),
         (points(rung["saved"]) if share else number(rung["saved"])).replace("+", ""),
     )
+
+
+CAPTIONS = {
+    "advice": "Differences between two ways to decide",
+    "deciders": "Excess of each decision-maker, shrunk, the best first",
+    "disparity": "Gaps between groups",
+}
+
+
+def people_figure(name: str, part: Mapping[str, Any]) -> Figure:
+    """Chart of the differences, or of all decision-makers.
+
+    Examples
+    --------
+    >>> ends = {"lower": 0.1, "upper": 0.1, "ci_lower": 0.0, "ci_upper": 0.2}
+    >>> people_figure("advice", {"drawn": [{"heading": "loss", "label": "with minus alone"} | ends]}).rows
+    [('loss: with minus alone', '0.100', '0.000 to 0.200')]
+    """
+    title, drawn = CAPTIONS[name], part["drawn"]
+    bars = [Row(each["label"], _span(each), each, heading=each["heading"]) for each in drawn]
+    rows = [
+        (": ".join(filter(None, [bar.heading, bar.label])), bar.text, _span(bar.ends, "ci_")) for bar in bars
+    ]
+    if name == "deciders":
+        chart = _caterpillar(title, drawn)
+    else:
+        scale = round_scale([0.0, *(each[end] for each in drawn for end in ENDS)])
+        chart = interval_chart(bars, title, scale, number, zero=True)
+    headings = ("", "Excess", "Interval") if name == "deciders" else ("What", "Bounds", "Interval")
+    return Figure(title, chart, headings, rows)
+
+
+def _span(result: Mapping[str, Any], of: str = "") -> str:
+    return span(result[f"{of}lower"], result[f"{of}upper"], _three_digits)
+
+
+def _three_digits(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.3f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _caterpillar(title: str, drawn: Sequence[Mapping[str, Any]]) -> str:
+    points = [
+        (each["lower"], each["ci_lower"], each["ci_upper"], f"{each['label']}: {count(each['n'])} cases")
+        for each in drawn
+    ]
+    described = f"{len(drawn)} decision-makers; the numbers are in the table below."
+    return caterpillar(points, title, described, ("best", "worst"), number)

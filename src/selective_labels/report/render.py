@@ -64,6 +64,7 @@ FUNCTIONS = (
     page.answer_figures,
     page.comparator_rows,
     page.assumption_cards,
+    page.people_figure,
 )
 
 
@@ -126,7 +127,7 @@ def _environment() -> "Environment":
     )
     environment.filters |= {each.__name__: each for each in FILTERS}
     environment.globals |= {each.__name__: each for each in FUNCTIONS}
-    environment.globals["wording"] = wording
+    environment.globals |= {"wording": wording, "PEOPLE": wording.PEOPLE}
     return environment
 
 

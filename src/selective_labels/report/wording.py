@@ -15,6 +15,12 @@ NOTHING = "–"
 Show = Callable[[float | None], str]
 # The bounds and the confidence interval that every result in the document has.
 ENDS = ("lower", "upper", "ci_lower", "ci_upper")
+# Sections about people who decide, which are asked for.
+PEOPLE = {
+    "advice": "Did the advice help?",
+    "deciders": "Who decides well?",
+    "disparity": "Are groups treated alike?",
+}
 # Metrics that are shown as plain numbers although they may lie between 0 and 1, because they are not shares.
 NUMBERS = {"auc", "f1", "brier", "regret", "cost", "log_loss"}
 
