@@ -174,6 +174,17 @@ def test_bad_input_gets_one_sentence(cases):
         sl.advice(data, advice=cases.advice, shown=cases.shown + 1, **how)
     with pytest.raises(InputError, match=r"^advice is missing in 1 rows"):
         sl.advice(data, advice=np.where(np.arange(1500) == 3, np.nan, cases.advice), shown=cases.shown, **how)
+    asked = {"shown": cases.shown, "high": "yes"} | how
+    for words in (np.array(["no", "yes"])[cases.advice], pd.Categorical(np.array(["a", "b"])[cases.advice])):
+        with pytest.raises(InputError, match=r"^advice holds text"):
+            sl.advice(data, advice=words, **asked)
+    with pytest.raises(InputError, match=r"^advice holds an infinite number"):
+        sl.advice(data, advice=np.where(np.arange(1500) == 3, np.inf, cases.X[:, 0]), **asked)
+    asked = {"advice": cases.advice, "shown": cases.shown} | how
+    with pytest.raises(InputError, match=r"^probability has 5 rows"):
+        sl.advice(data, probability=np.full(5, 0.5), **asked)
+    with pytest.raises(InputError, match=r"^probability holds text"):
+        sl.advice(data, probability=["half"] * 1500, **asked)
 
 
 def test_shown_that_features_predict_is_a_caution_and_may_be_modelled():

@@ -161,6 +161,13 @@ def test_nobody_to_compare_is_one_sentence(roles, argument):
     assert error.value.argument == argument
 
 
+def test_one_case_each_is_one_sentence(data):
+    with pytest.raises(InputError, match="has one case each"):
+        sl.deciders(
+            data.features, data.y, decision=data.decision, decision_maker=np.arange(len(data)), **FAST
+        )
+
+
 def test_pictures_and_tables(found):
     assert found.plot().get_title() == "Caterpillar plot"
     assert "Funnel" in found.plot("funnel").get_title()

@@ -399,11 +399,13 @@ def _read_advice(
     column: pd.Series, high: str | None, data: SelectiveLabels
 ) -> tuple[Array, dict[str, Array]]:
     """Return the advice as a number for each case, and 1 for a yes at every cut."""
-    if column.dtype == object:
+    if not pd.api.types.is_numeric_dtype(column):
         raise InputError.about(
             "advice", "holds text; give 1 for a yes and 0 for a no, or numbers whose order says how much."
         )
     values = column.to_numpy().astype(float)
+    if not np.isfinite(values).all():
+        raise InputError.about("advice", "holds an infinite number; give finite ones.")
     levels = np.unique(values)
     if len(levels) == 1:
         raise InputError.about("advice", f"is {levels[0]:g} in every case: it advises nothing.")
@@ -465,7 +467,10 @@ def _chance(
     if probability is None:
         chance = np.full(len(data), np.average(arm, weights=data.weights))
     else:
-        chance = np.broadcast_to(np.asarray(probability, dtype=float), len(data)).copy()
+        given = probability if np.ndim(probability) else np.full(len(data), probability)
+        chance = read_column(given, "probability", data).to_numpy()
+        if not np.issubdtype(chance.dtype, np.number):
+            raise InputError.about("probability", "holds text; give numbers between 0 and 1, or 'features'.")
         if not ((chance > 0.0) & (chance < 1.0)).all():
             raise InputError.about("probability", "must lie between 0 and 1, both excluded.")
     p_value = dependence(data, arm, chance, known)

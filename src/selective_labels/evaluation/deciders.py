@@ -311,6 +311,10 @@ def deciders_request(
     if data.panels is not None:
         raise InputError.about("share_labels", "is not possible with deciders: give one row for each case.")
     refuse_pending(data, "deciders")
+    if np.bincount(data.decision_maker_codes).max() < 2:
+        raise InputError.about(
+            "decision_maker", "has one case each: chance and habit cannot be told apart; name who decided."
+        )
     if data.decision.all():
         raise InputError.about("decision", "is a yes in every case: decision-makers cannot differ.")
     event = class_code(request.pos_label, data.classes)

@@ -30,6 +30,7 @@ WEIGHTED, AT_RISK = "outcome_weighted", "risk_adjusted"
 LEVELS = (RATE, GIVEN_EVENT, GIVEN_OTHER, EVENT_AMONG_YES)
 # A group with fewer cases is named: its interval is wide, and rough.
 FEW_CASES = 30
+MOST_NAMED = 10
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -335,6 +336,8 @@ def _few(masks: Mapping[Any, np.ndarray]) -> list[str]:
     small = [f"{group} ({size})" for group, size in sizes.items() if size < FEW_CASES]
     if not small:
         return []
+    if len(small) > MOST_NAMED:
+        small = [*small[:MOST_NAMED], f"{len(small) - MOST_NAMED:,} others"]
     return [
         f"Few cases in {', '.join(small)}: their intervals are wide and rough; merge small groups where that "
         "makes sense."

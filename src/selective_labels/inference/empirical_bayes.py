@@ -76,7 +76,8 @@ def _spread(away: Array, noise: Array, variance: float) -> float:
     """A with weights by an earlier A, or 1 / σ² if that is zero; the scale of the weights has no effect."""
     weight = (variance + noise.min(initial=np.inf)) / (variance + noise)
     weight = weight**2 if variance else weight
-    floor = 2.0 * float(np.sum((weight * noise) ** 2)) / float(weight.sum() * np.sum(weight * noise))
+    part = weight * noise / noise.max(initial=0.0)  # noise may be as small as the smallest number
+    floor = 2.0 * float(noise.max(initial=0.0) * np.sum(part**2)) / float(weight.sum() * np.sum(part))
     return max(float(np.average(away**2 - noise, weights=weight)), floor)
 
 

@@ -414,7 +414,7 @@ def assess(
     periods = None if period is None else read_periods(period, every, len(data))
     bench = _open_workbench(cases, columns, rule, policy_measures, how, sections, assumptions, periods)
     rows = rows_to_judge(bench.everybody, how.seeds["rows"])
-    bench.questions = read_questions(Questions(**asked), len(data), rows)
+    bench.questions = read_questions(asked, len(data), rows)
     if sections is None or sections.get("models") is None:
         FittingSettings(nuisance, cv=cv).warn_of_runtime(bench.cases.data, WHOLE_FITS, SAID_FROM)
     bench.check_predictions()

@@ -41,7 +41,7 @@ class Questions(TypedDict, total=False):
     disparity: Any
 
 
-def read_questions(given: Questions, n_samples: int, rows: np.ndarray) -> dict[str, Any]:
+def read_questions(given: Mapping[str, Any], n_samples: int, rows: np.ndarray) -> dict[str, Any]:
     """Columns of these rows, by keyword; what was not asked for is left out."""
     asked = {name: value for name, value in given.items() if value is not None}
     if ("advice" in asked) != ("shown" in asked):
