@@ -13,6 +13,7 @@ from selective_labels.diagnostics.prediction_balance import (
     chi_square_p,
     columns_of_codes,
     normal_p,
+    smooth_functions,
 )
 
 
@@ -20,7 +21,7 @@ def test_residuals_are_those_of_ridge_regressions_without_the_fold():
     rng = np.random.default_rng(0)
     X, fold, weight = rng.normal(size=(120, 2)), np.arange(120) % 3, rng.uniform(0.5, 2.0, 120)
     values = np.sin(2 * X[:, :1]) + rng.normal(size=(120, 1))
-    ridge = HeldOutRidge(X, fold, weight, np.random.default_rng(1))
+    ridge = HeldOutRidge(smooth_functions(X, np.random.default_rng(1)), fold, weight)
     columns, weight = ridge._columns, weight / weight.mean()
     centred = values - np.average(values, axis=0, weights=weight)
     tried = []

@@ -51,31 +51,28 @@ STRONG = 1e-6
 class HeldOutRidge:
     """Cross-fitted ridge regressions of any number of columns on smooth functions of the features.
 
-    The functions are the standardised features, products of a few features, and tanh(a'x + b) with random a
-    and b. Matrices are factored once, so that each further column costs little. The penalty of each column
-    has the smallest held-out squared error.
+    Matrices are factored once, so that each further column costs little. The penalty of each column has the
+    smallest held-out squared error.
 
     Parameters
     ----------
-    X : (n, n_columns) array
-        Standardised.
+    columns : (n, n_columns) array
+        By `smooth_functions`.
     fold : (n,) int array
     weight : (n,) array
-    generator : Generator
+        Rows of weight zero are predicted and take no part in the fit.
 
     Examples
     --------
     >>> generator = np.random.default_rng(0)
     >>> X = generator.normal(size=(1000, 2))
-    >>> left = HeldOutRidge(X, np.arange(1000) % 5, np.ones(1000), generator).residuals(np.sin(X))
+    >>> columns, fold = smooth_functions(X, generator), np.arange(1000) % 5
+    >>> left = HeldOutRidge(columns, fold, np.ones(1000)).residuals(np.sin(X))
     >>> bool(left.var() < 0.01)
     True
     """
 
-    def __init__(
-        self, X: np.ndarray, fold: np.ndarray, weight: np.ndarray, generator: np.random.Generator
-    ) -> None:
-        columns = _smooth_functions(X, generator)
+    def __init__(self, columns: np.ndarray, fold: np.ndarray, weight: np.ndarray) -> None:
         self._weight = weight / weight.mean()
         self._columns = columns - np.average(columns, axis=0, weights=weight)
         self._rows = [np.flatnonzero(fold == number) for number in range(int(fold.max()) + 1)]
@@ -96,10 +93,12 @@ class HeldOutRidge:
         return left[best, :, np.arange(values.shape[1])].T
 
     def _products(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        rows = rows[self._weight[rows] > 0.0]
         return (self._columns[rows] * self._weight[rows, None]).T @ values[rows]
 
 
-def _smooth_functions(X: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+def smooth_functions(X: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Standardised features X, products of a few features, and tanh(a'x + b) with random a and b."""
     n_columns = X.shape[1]
     if n_columns > MOST_COLUMNS:
         X = X @ generator.normal(size=(n_columns, MOST_COLUMNS)) / np.sqrt(n_columns)
@@ -306,7 +305,7 @@ class PredictionBalance:
             standardised(categories).fit_transform(self._values),
             np.random.default_rng(self._seeds[2]),
         )
-        return HeldOutRidge(X, self._fold, self._weight, generator)
+        return HeldOutRidge(smooth_functions(X, generator), self._fold, self._weight)
 
     def _left_by_trees(self, values: np.ndarray) -> np.ndarray:
         """Values minus the held-out predictions of boosted trees; any regression will do, also unweighted."""

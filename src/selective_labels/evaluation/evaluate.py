@@ -1,7 +1,7 @@
 """Evaluation of one classifier or policy: bounds and confidence intervals, by metric, subgroup and gap."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -24,11 +24,15 @@ from selective_labels.evaluation.results import (
     judged,
     undefined,
 )
-from selective_labels.evaluation.scored_rows import Scored
+from selective_labels.evaluation.scored_rows import Scored, ScoredSample
+from selective_labels.identification.bounds import Array
 from selective_labels.inference.bound_estimators import Functional, outer_difference
 from selective_labels.inference.confidence_intervals import Basis, check_interval
-from selective_labels.inference.evidence import Ends
+from selective_labels.inference.evidence import Ends, Evidence
 from selective_labels.inference.known_prevalence import ContradictedError
+
+# Subgroups whose ends are kept for their gaps: two numbers for each row and subgroup.
+MOST_KEPT = 20
 
 
 def evaluate_request(
@@ -146,7 +150,11 @@ def by_subgroup(
 ) -> tuple[list[Evaluation], list[Evaluation]]:
     """Evaluate one functional in each subgroup, and its gap in each pair (first minus second)."""
     summary = _Summary(sample, name, assumption, interval, confidence_level, limits)
-    found = {label: summary.find(functional, rows) for label, rows in cells.items()}
+    keep = isinstance(sample, ScoredSample) and assumption in sample.repeats[0] and len(cells) <= MOST_KEPT
+    found = {
+        label: summary.find(_Kept(functional) if keep and pairs else functional, rows)
+        for label, rows in cells.items()
+    }
     items = [summary.evaluation(found[each], cells[each], subgroup=each) for each in cells]
     gaps = []
     for first, second in pairs:
@@ -154,6 +162,20 @@ def by_subgroup(
         between = summary.between(found[first], found[second], rows)
         gaps.append(summary.evaluation(between, rows, subgroup=first, reference=second))
     return items, gaps
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """A functional of one subgroup that remembers its ends, since each gap needs them again."""
+
+    functional: Functional
+    kept: dict[int, tuple[Evidence, Ends]] = field(default_factory=dict)
+
+    def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
+        """Return the lower and the upper bound."""
+        if id(evidence) not in self.kept:
+            self.kept[id(evidence)] = evidence, self.functional.ends(evidence, weights)
+        return self.kept[id(evidence)][1]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics.balance import joint_f
-from selective_labels.diagnostics.prediction_balance import HeldOutRidge
+from selective_labels.diagnostics.prediction_balance import HeldOutRidge, smooth_functions
 from selective_labels.identification.advice import ALONE, WITH, arm_scores
 from selective_labels.identification.bounds import Array
 from selective_labels.nuisance.folds import make_folds
@@ -117,13 +117,14 @@ def lottery_scores(
     seen, weights, fold = seen_labels(data.y, len(data.classes)), data.weights, _folds(data, arm, seed)
     inverse = 1.0 / np.stack([1.0 - chance, chance])
     predicted, lead = np.empty((2, *seen.shape)), np.inf
-    generator = np.random.default_rng(seed)
+    columns = known
     if adjust:
+        columns = smooth_functions(known, np.random.default_rng(seed))
         lead = float(np.sqrt(np.average(inverse, axis=1, weights=weights).sum() / len(data)))
     for each in (ALONE, WITH):
         inside = weights * (arm == each)
         if adjust:
-            predicted[each] = seen - HeldOutRidge(known, fold, inside, generator).residuals(seen)
+            predicted[each] = seen - HeldOutRidge(columns, fold, inside).residuals(seen)
         else:
             predicted[each] = np.average(seen, axis=0, weights=inside * inverse[each])
     return LotteryScores(arm_scores(seen, arm, chance, predicted), predicted, chance, lead)

@@ -137,7 +137,9 @@ def _check_partition(folds: list[Fold], n_samples: int) -> None:
             "must hold out every row exactly once in two or more folds (a partition, such as KFold gives).",
         )
     for train, test in folds:
-        if np.intersect1d(train, test).size:
+        held_out = np.zeros(n_samples, dtype=bool)
+        held_out[test] = True
+        if held_out[train].any():
             raise InputError.about("cv", "has a fold whose training and test rows overlap.")
 
 
