@@ -2,7 +2,9 @@
 
 import numpy as np
 import pandas as pd
+from numpy.testing import assert_allclose
 
+import selective_labels as sl
 from selective_labels import SelectiveLabels
 from selective_labels.data.row_hash import hash_folds, row_keys
 from selective_labels.datasets import make_decision_makers
@@ -74,3 +76,65 @@ def numbers(result):
         ],
         dtype=float,
     )
+
+
+QUICK = {"nuisance": "logistic", "propensity": "shares", "random_state": 0}
+STATED = sl.assumptions.Instrument() & sl.assumptions.Prevalence(1.0, (0.3, 0.6))
+
+
+def learner():
+    return sl.UCLClassifier(estimator="linear", nuisance="logistic", random_state=0)
+
+
+# Every question that a table in partitions answers, by its name; `guess`, `score` and `day` are columns.
+QUESTIONS = {
+    "evaluate": lambda data: sl.evaluate(
+        "guess",
+        data,
+        metric=["accuracy", "tpr", "ppv", "f1", "auc"],
+        assumption=["none", "instrument", STATED],
+        by="region",
+        **QUICK,
+    ),
+    "compare": lambda data: sl.compare("guess", "other", data, **QUICK),
+    "compare with the human": lambda data: sl.compare("guess", "human", data, **QUICK),
+    "choose": lambda data: sl.Evaluator(data, **QUICK).choose({"guess": "guess", "other": "other"}),
+    "threshold_curve": lambda data: sl.threshold_curve("score", data, thresholds=[-1.0, 0.0, 1.0], **QUICK),
+    "policy_curve": lambda data: sl.policy_curve(
+        "score", data, rates=[0.3, 0.6], cost=[[0, 1], [5, 0]], **QUICK
+    ),
+    "policy": lambda data: sl.evaluate(sl.Policy("score", acceptance=0.5), data, **QUICK),
+    "ladder": lambda data: sl.ladder("guess", data, **QUICK),
+    "drift": lambda data: sl.drift("guess", data, period="day", every="quarter", **QUICK),
+    "plan": lambda data: sl.Evaluator(data, **QUICK).plan("guess", width=0.1),
+    "diagnose": lambda data: sl.diagnose(data, n_permutations=19, random_state=0),
+    "fit": lambda data: learner().fit(data),
+    "losses": lambda data: sl.evaluate(
+        learner().fit(data),
+        data,
+        metric=["regret", "cost"],
+        cost=[[0, 1], [5, 0]],
+        **QUICK,
+    ),
+}
+
+
+def said(result):
+    """Everything that the answer to a question says in numbers."""
+    if isinstance(result, sl.UCLClassifier):
+        return result.decision_function(make_table(50, random_state=5)[FEATURES])
+    if isinstance(result, sl.Diagnosis):
+        return np.array([np.nan if each.p_value is None else each.p_value for each in result], dtype=float)
+    if isinstance(result, sl.Evaluation | sl.Comparison):
+        return numbers(result)
+    if isinstance(result, sl.Evaluations):
+        return np.stack([numbers(each) for each in [*result, *(result.gaps or ())]])
+    return result.to_frame().select_dtypes(["number", "bool"]).to_numpy(dtype=float)
+
+
+def assert_same_answers(found, wanted):
+    """Answers of two tables agree to 1e-8 in every number, and hold some."""
+    found, wanted = said(found), said(wanted)
+    assert found.size
+    assert np.isfinite(found).any()
+    assert_allclose(found, wanted, rtol=1e-8, atol=1e-8)

@@ -15,14 +15,20 @@ from selective_labels import InputError, SelectiveLabels
 from selective_labels._errors import WorkerError
 from selective_labels.data.relations import RelationSource
 from selective_labels.data.row_hash import SAMPLE, hash_folds, row_hash, row_keys
-from tests.evaluation.partitioned.tables import FEATURES, NAMED, from_folder, make_table, write
-from tests.evaluation.partitioned.test_relations import IDS, WORDS, agree
+from tests.evaluation.partitioned.tables import (
+    FEATURES,
+    NAMED,
+    QUESTIONS,
+    QUICK,
+    assert_same_answers,
+    from_folder,
+    make_table,
+    write,
+)
+from tests.evaluation.partitioned.test_relations import IDS, N_ROWS, WORDS, agree, cases
 
 sql = pytest.importorskip("pyspark.sql", reason="elsewhere: Spark")
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning:pyspark")  # of versions of pandas, not ours
-
-N_ROWS = 900
-QUICK = {"nuisance": "logistic", "propensity": "shares", "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +53,7 @@ def spark(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    frame = make_table(N_ROWS)
-    frame["case"], frame["name"] = np.arange(N_ROWS) * 3, [f"Fall {each}" for each in range(N_ROWS)]
-    return write(frame, tmp_path_factory.mktemp("cases"), 2)
+    return write(cases(), tmp_path_factory.mktemp("cases"), 2)
 
 
 def lazy(spark, folder, **others):
@@ -81,6 +85,13 @@ def test_spark_says_what_parquet_says(spark, folder):
     wanted = from_folder(folder, case_id="name", fit_rows=500).split(0.7, random_state=1)[1]
     found = lazy(spark, folder, case_id="name").split(0.7, random_state=1)[1]
     agree(sl.evaluate("guess", found, **how, **QUICK), sl.evaluate("guess", wanted, **how, **QUICK))
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.filterwarnings("ignore:two ways to use the known share")
+def test_every_question(spark, folder, question):
+    ask = QUESTIONS[question]
+    assert_same_answers(ask(lazy(spark, folder)), ask(from_folder(folder, case_id="case", fit_rows=500)))
 
 
 def test_predictions_become_a_table_of_spark(spark, folder):
