@@ -37,6 +37,10 @@ def document(result, name):
         ("prevalence:yes=0.10..0.14", Prevalence("yes", (0.10, 0.14))),
         ("prevalence:yes=..0.14", Prevalence("yes", (0.0, 0.14))),
         ("prevalence:yes=0.12,error=0.01", Prevalence("yes", 0.12, 0.01)),
+        (
+            "prevalence:yes,by=region,north = 0.1,south=0.2..0.3,error=0.01",
+            Prevalence("yes", (("north", 0.1), ("south", (0.2, 0.3))), 0.01, by="region"),
+        ),
         ("label-range:0.05..", LabelRange(0.05, 1.0)),
     ],
 )
@@ -74,6 +78,10 @@ def test_classes_are_those_of_the_data_and_several_are_joined_by_plus():
         ("prevalence:yes=a lot", "write prevalence:CLASS=SHARE"),
         ("prevalence:yes=0.12,error=some", "write prevalence:CLASS=SHARE"),
         ("prevalence:yes=12", "0 <= low <= high <= 1"),
+        ("prevalence:yes,by=region", "write prevalence:CLASS=SHARE"),
+        ("prevalence:yes,by=,north=0.1", "write prevalence:CLASS=SHARE"),
+        ("prevalence:yes,by=region,0.1", "write prevalence:CLASS=SHARE"),
+        ("prevalence:yes,by=region,north=0.1,north=0.2", "needs each group once"),
         ("similar-bias:-1", "rho >= 0"),
         ("same-ranking:yes", "write same-ranking"),
         ("label-range:0.9..0.1", "0 <= lowest <= highest <= 1"),

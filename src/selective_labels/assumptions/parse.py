@@ -100,7 +100,7 @@ def named(assumption: object, besides: tuple[str, ...] = ()) -> Assumption:
     raise InputError(f"assumption {assumption!r} is not one of {words}.", "assumption")
 
 
-BETWEEN, ALSO, ERROR = "..", "+", "error="
+BETWEEN, ALSO, ERROR, BY = "..", "+", "error=", ",by="
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,17 @@ def _prevalence(label: str, value: str, settings: list[str]) -> Assumption:
     errors = [float(each.removeprefix(ERROR)) for each in settings]
     if len(errors) > 1:
         raise ValueError
-    share: Any = _filled(value) if BETWEEN in value else float(value)
-    return Prevalence(label, share, standard_error=errors[0] if errors else None)
+    error = errors[0] if errors else None
+    if BY not in label:
+        return Prevalence(label, _share(value), error)
+    label, _, groups = f"{label}={value}".partition(BY)
+    column, *shares = (each.strip() for each in groups.split(","))
+    pairs = [each.rpartition("=") for each in shares]
+    if not column or not all(group.strip() for group, _, _ in pairs):
+        raise ValueError
+    return Prevalence(
+        label.strip(), tuple((group.strip(), _share(each)) for group, _, each in pairs), error, by=column
+    )
 
 
 def _label_range(_: str, value: str, settings: list[str]) -> Assumption:
@@ -155,7 +164,8 @@ FORMS = {
         settings=("ratio", "odds", "share"),
     ),
     "prevalence": Form(
-        "prevalence:CLASS=SHARE or prevalence:CLASS=LOW..HIGH, then ,error=NUMBER if it was estimated",
+        "prevalence:CLASS=SHARE, prevalence:CLASS=LOW..HIGH or "
+        "prevalence:CLASS,by=COLUMN,GROUP=SHARE,GROUP=LOW..HIGH, then ,error=NUMBER if it was estimated",
         _prevalence,
         settings=(ERROR,),
     ),
@@ -230,6 +240,8 @@ def read_part(text: str) -> Assumption:
     --------
     >>> read_part("refused:late=..3,odds").name, read_part("prevalence:late=0.12,error=0.01").name
     ('refused(late, odds at most 3)', 'prevalence(late, 0.12 ± 0.01)')
+    >>> read_part("prevalence:late,by=region,north=0.1,south=0.2..0.3").name
+    'prevalence(late by region, north: 0.1; south: 0.2 to 0.3)'
     >>> read_part("faith:late")
     Traceback (most recent call last):
     ...
@@ -272,6 +284,11 @@ def _ends(value: str) -> tuple[float | None, float | None]:
     if not between or not (low.strip() or high.strip()):
         raise ValueError
     return (float(low) if low.strip() else None), (float(high) if high.strip() else None)
+
+
+def _share(value: str) -> Any:
+    """A share, or a range of shares."""
+    return _filled(value) if BETWEEN in value else float(value)
 
 
 def _filled(value: str) -> tuple[float, float]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import pandas as pd
 
 from selective_labels._errors import InputError
 from selective_labels._validation import require_choice
@@ -415,16 +416,29 @@ class Prevalence(Part):
         members = np.isin(np.arange(len(data.classes)), event_codes(self.label, data.classes, "label"))
         found = []
         for group, (low, high) in self.ranges:
-            rows = np.ones(len(data), dtype=bool) if group is None else self._column(data) == group
+            rows = np.ones(len(data), dtype=bool) if group is None else in_group(self._column(data), group)
             if not rows.any():
                 raise InputError(f"no case has {group!r} in column {self.by!r}.", "assumption")
             found.append(Share(members.astype(float), low, high, rows, self.standard_error or 0.0))
         return tuple(found)
 
-    def _column(self, data: Population) -> np.ndarray:
+    def _column(self, data: Population) -> pd.Series:
         if self.by not in getattr(data.X, "columns", ()):
             raise InputError(f"Prevalence by {self.by!r} needs features in a table with this column.", "X")
-        return data.X[self.by].to_numpy()
+        column: pd.Series = data.X[self.by]
+        return column
+
+
+def in_group(column: pd.Series, group: Any) -> np.ndarray:
+    """Rows of a group; a number may be given as text, as the command line gives it.
+
+    Examples
+    --------
+    >>> in_group(pd.Series([1, 2, 1]), "1").tolist(), in_group(pd.Series(["a", "b"]), "b").tolist()
+    ([True, False, True], [False, True])
+    """
+    as_text = isinstance(group, str) and pd.api.types.is_numeric_dtype(column)
+    return ((column.astype(str) if as_text else column) == group).to_numpy(dtype=bool, na_value=False)
 
 
 @dataclass(frozen=True)

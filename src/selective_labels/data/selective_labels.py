@@ -292,7 +292,8 @@ class FromPartitions:
         if share_labels:
             raise InputError(
                 "share_labels=True needs all rows of a case in memory, and this table is read a part at a "
-                "time; read it whole and use from_frame.",
+                "time; make one row of each case, with its panel as decision_maker, or read the table whole "
+                "and use from_frame.",
                 "share_labels",
             )
         (named,) = split_keywords("from_parquet", roles, ColumnRoles)

@@ -331,7 +331,7 @@ class Evaluator:
         given = (classifier,) if compare_to is None else (classifier, compare_to)
         request = self._request(given, metric, None, pos_label, cost)
         return sensitivity_request(
-            self._fitted.rows("sensitivity_curve"),
+            self._fitted,
             request,
             parameter,
             assumption,

@@ -210,11 +210,11 @@ class FittedRows:
         """Return scores of all rows for a request; equal assumptions return the same object."""
         data = with_classes_of(self.table, list(request.given))
         chosen = self._chosen(request.assumption)
-        key = (*chosen, request.cluster, *data.classes.tolist())
+        key = (*chosen, request.cluster, request.in_halves, *data.classes.tolist())
         for known, label_range, sample in self._scored:
             if known == key and label_range is request.label_range:
                 return sample
-        sample = self.score(data, chosen, request.cluster, request.label_range)
+        sample = self.score(data, chosen, request.cluster, request.label_range, request.in_halves)
         self._scored.append((key, request.label_range, sample))
         return sample
 
@@ -442,7 +442,7 @@ def cells_between(sample: ScoredSample, scores: Array, thresholds: Array) -> Row
     row = np.empty(len(unique), dtype=int)
     row[code] = np.arange(len(code))
     labeled, weights = sample.data.labeled.astype(float), sample.weights
-    unused = np.zeros((len(code), 3))  # what results say of the sample is known from the rows
+    unused = np.zeros((len(code), 4))  # what results say of the sample is known from the rows
     units = cluster_codes(sample.cluster, sample.data)
     repeats, clusters = [], []
     for repeat in sample.repeats:

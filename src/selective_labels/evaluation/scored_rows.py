@@ -98,6 +98,13 @@ class Scored(Protocol):
     def summary_of(self, assumption: str) -> dict[str, Any]:
         """Return the description of the sample for results."""
 
+    @property
+    def cautions(self) -> Mapping[str, tuple[str, ...]]:
+        """Why results are doubtful, by assumption."""
+
+    def empty_share(self, assumption: str) -> float:
+        """Return the share of rows in which the model's identified set is empty."""
+
     def n_cases(self, rows: np.ndarray) -> int:
         """Return the number of cases."""
 
@@ -289,6 +296,12 @@ class ScoredSample:
     def size(self) -> int:
         """Number of rows, which is the length of masks."""
         return len(self.data)
+
+    def empty_share(self, assumption: str) -> float:
+        """Return the share of rows in which the model's identified set is empty."""
+        if not self.has_scores(assumption):
+            return 0.0
+        return float(np.average(self.repeats[0][assumption].empty, weights=self.weights))
 
     def n_cases(self, rows: np.ndarray) -> int:
         """Return the number of rows in a mask."""

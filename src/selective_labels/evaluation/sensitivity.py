@@ -16,11 +16,13 @@ from selective_labels.assumptions.combination import Combination, combined
 from selective_labels.assumptions.instrument import LARGEST, EventTilt, Instrument, NearNucem, NoAssumption
 from selective_labels.assumptions.parse import named
 from selective_labels.assumptions.refused import Prevalence, Refused, SimilarBias
+from selective_labels.data.partition_sources import ROWS_AT_ONCE
+from selective_labels.data.reading import Table
 from selective_labels.data.selective_labels import SelectiveLabels, class_code
 from selective_labels.evaluation.compare import compare_sample, paired_difference
 from selective_labels.evaluation.display import Curve, units_text
-from selective_labels.evaluation.fitted_table import FittedRows
-from selective_labels.evaluation.metrics import read_metrics
+from selective_labels.evaluation.fitted_table import FittedRows, FittedTable, Judged, JudgedRows
+from selective_labels.evaluation.metrics import AnyMetric, read_metrics
 from selective_labels.evaluation.predictions import (
     UNNAMED,
     ArrayPredictions,
@@ -30,11 +32,12 @@ from selective_labels.evaluation.predictions import (
 )
 from selective_labels.evaluation.results import judged
 from selective_labels.evaluation.scored_rows import (
+    Scored,
     ScoredSample,
     read_label_range,
     with_classes_of,
 )
-from selective_labels.inference.standard_errors import choose_clusters, cluster_codes
+from selective_labels.inference.standard_errors import cluster_codes
 from selective_labels.inference.weak_instrument import supported_odds
 
 
@@ -522,8 +525,14 @@ LIMITS = (NoAssumption().name, Instrument().name)
 MOST_NUMBERS = 5e7
 
 
+ONE_METRIC = "a sensitivity curve is of one metric."
+NOT_SUPPORTED = (
+    "which odds ratios the instrument supports is found from rows in memory alone: data.sample(n)."
+)
+
+
 def sensitivity_request(
-    fitted: FittedRows,
+    fitted: FittedTable,
     request: EvaluationRequest,
     parameter: str = "gamma",
     assumption: Callable[[float], Assumption] | None = None,
@@ -533,40 +542,35 @@ def sensitivity_request(
     confidence_level: float = 0.95,
 ) -> SensitivityCurve:
     """Compute the sensitivity curve of a request for one classifier, or for the difference of two."""
-    data, metric, pos_label, cluster = fitted.table, request.metric, request.pos_label, request.cluster
-    classifier, compare_to = (*request.given, None)[:2]
+    compared = len(request.given) == 2
     limit = ("instrument" if fitted.has_instrument else "none") if limit is None else limit
-    _check_options(limit, data)
-    data = with_classes_of(data, [classifier, compare_to])
-    event = data.classes.tolist()[class_code(pos_label, data.classes)]
-    family = read_family(parameter, assumption, event, data.classes, limit)
+    _check_options(limit, fitted.table)
+    classes = fitted.classes_with(request.given)
+    event = classes.tolist()[class_code(request.pos_label, classes)]
+    family = read_family(parameter, assumption, event, classes, limit)
     grid = family.read(values)
-    subjects = [
-        _subject(each, data, metric, pos_label) for each in (classifier, compare_to) if each is not None
-    ] or [_subject(None, data, metric, pos_label)]
-    how = request.cost, request.with_human, data.decision_means
-    metrics = read_metrics(metric, subjects[0], pos_label, *how)
-    one = the_only(metrics, "metric", "a sensitivity curve is of one metric.")
-    used = [named(limit), *(family.at(each) for each in grid.tolist())]
-    named_subjects = list(zip([UNNAMED, "compare_to"], subjects, strict=False))
-    if metric == "share" and compare_to is not None:
+    if isinstance(request.metric, list | tuple):
+        the_only(request.metric, "metric", ONE_METRIC)
+    if request.metric == "share" and compared:
         raise InputError(
             "metric='share' is the same for every classifier; leave compare_to out.", "compare_to"
         )
-    read_label_range(request.label_range, data)
-    machine = _Machine(fitted, data, family, one, subjects, cluster, request.label_range, confidence_level)
-    name = one.name
-    if compare_to is not None:
-        name, threshold = f"Difference of {name}", 0.0 if threshold is None else threshold
+    judge = _Rows(fitted, request) if isinstance(fitted, FittedRows) else _Cells(fitted, request)
+    machine = _Machine(judge.judge, family, judge.n_at_once * len(classes), confidence_level, compared)
+    if compared:
+        threshold = 0.0 if threshold is None else threshold
     everywhere = sorted({*grid.tolist(), *(each for each in family.beyond if threshold is not None)})
     solved = dict(zip(everywhere, machine.solve(everywhere), strict=True))
     points = [solved[each] for each in grid.tolist()]
-    doubts = fitted.doubts(data, used, named_subjects)
-    worst, supported = machine.limit(
-        limit, data.classes == event if family.has_odds and limit != "none" else None
-    )
-    units = choose_clusters(cluster, data)
-    clusters = cluster_codes(units, data)
+    doubts = judge.doubts([named(limit), *(family.at(each) for each in grid.tolist())])
+    worst = machine.points([named(limit)])[limit]
+    with_odds = family.has_odds and limit != "none"
+    supported = judge.supported(classes == event, confidence_level) if with_odds else None
+    if with_odds and isinstance(judge, _Cells):
+        doubts.append(NOT_SUPPORTED)
+    sample, name = machine.sample, machine.metric.name
+    name = f"Difference of {name}" if compared else name
+    everybody = np.ones(sample.size, dtype=bool)
     return SensitivityCurve(
         title=name[:1].upper() + name[1:],
         x_name=family.name,
@@ -577,14 +581,14 @@ def sensitivity_request(
         ci_upper=np.array([each.ci_upper for each in points]),
         assumption=f"{family.words}.",
         identifies=f"the smallest and the largest {name.lower()} that the data and the assumption allow.",
-        n_samples=len(data),
+        n_samples=sample.n_cases(everybody),
         confidence_level=confidence_level,
         limit=limit,
         limit_lower=worst.lower,
         limit_upper=worst.upper,
         crossed=np.array([each.contradicted for each in points]),
         ends_crossed=np.array([each.crossed for each in points]),
-        units=units_text(units, len(np.unique(clusters)) if clusters is not None else len(data)),
+        units=units_text(sample.cluster, sample.count_units(everybody)),
         supported=supported,
         **conclude(
             machine.solve, everywhere, list(solved.values()), family.reference, threshold, name.lower()
@@ -594,19 +598,93 @@ def sensitivity_request(
 
 
 @dataclass(eq=False)
-class _Machine:
-    """Computes bounds and intervals at given values of the parameter; models are fitted once."""
+class _Rows:
+    """Rows in memory, judged under one list of assumptions after another; no scores are kept."""
 
     fitted: FittedRows
-    data: SelectiveLabels
-    family: Family
-    metric: Any
-    subjects: Sequence[Predictions]
-    cluster: str | None
-    label_range: Any
-    confidence_level: float
-    warned: bool = field(default=False, init=False)
+    request: EvaluationRequest
+
+    def __post_init__(self) -> None:
+        request, given = self.request, self.request.given
+        self.data = data = with_classes_of(self.fitted.table, list(given))
+        self.subjects = tuple(_subject(each, data, request.metric, request.pos_label) for each in given)
+        how = request.pos_label, request.cost, request.with_human, data.decision_means
+        self.metrics = read_metrics(request.metric, self.subjects[0], *how)
+        the_only(self.metrics, "metric", ONE_METRIC)
+        read_label_range(request.label_range, data)
+        self.in_halves = False
+
+    @property
+    def n_at_once(self) -> int:
+        """Number of rows whose scores are in memory at the same time."""
+        return len(self.data)
+
+    def judge(self, assumptions: Sequence[Assumption]) -> JudgedRows:
+        """Score all rows. Once an assumption needs halves, all later ones use the same models."""
+        self.in_halves = self.in_halves or any(each.needs_halves for each in assumptions)
+        return JudgedRows(self._scored(assumptions), self.subjects, self.metrics, None)
+
+    def _scored(self, assumptions: Sequence[Assumption]) -> ScoredSample:
+        how = self.request.cluster, self.request.label_range, self.in_halves
+        return self.fitted.score(self.data, assumptions, *how)
+
+    def doubts(self, assumptions: Sequence[Assumption]) -> list[str]:
+        """Return why the curve is doubtful for these predictions."""
+        subjects = list(zip([UNNAMED, "compare_to"], self.subjects, strict=False))
+        return self.fitted.doubts(self.data, assumptions, subjects)
+
+    def supported(self, event: np.ndarray, confidence_level: float) -> list[tuple[float, float]] | None:
+        """Return the odds ratios that the instrument supports."""
+        if self.data.labeled.all():
+            return None
+        sample = self._scored([EventTilt()])
+        clusters = cluster_codes(sample.cluster, sample.data)
+        how = sample.weights, clusters, confidence_level, EventTilt().skill_range
+        return supported_odds(sample.tilted[0], event, *how)
+
+
+@dataclass(eq=False)
+class _Cells:
+    """A table in partitions: one pass for every list of assumptions."""
+
+    fitted: FittedTable
+    request: EvaluationRequest
+    n_at_once: int = ROWS_AT_ONCE
     in_halves: bool = field(default=False, init=False)
+
+    def judge(self, assumptions: Sequence[Assumption]) -> Judged:
+        """Pass over all rows; doubts about the predictions are among the cautions."""
+        self.in_halves = self.in_halves or any(each.needs_halves for each in assumptions)
+        request = replace(self.request, assumption=assumptions, in_halves=self.in_halves)
+        if request.given == (None,) and request.metric == "share":  # the same for all predictions
+            request = replace(request, given=(self.fitted.table.classes.tolist()[0],))
+        return self.fitted.judge(request)
+
+    def doubts(self, assumptions: Sequence[Assumption]) -> list[str]:
+        """Return nothing: the passes have added the doubts to their cautions."""
+        return []
+
+    def supported(self, event: np.ndarray, confidence_level: float) -> None:
+        """Return None: under a tilt every row has a curve of its own."""
+
+
+@dataclass(eq=False)
+class _Machine:
+    """Computes bounds and intervals at given values of the parameter; models are fitted once.
+
+    Attributes
+    ----------
+    numbers : int
+        Numbers that the scores of one value take at a time.
+    """
+
+    judge: Callable[[Sequence[Assumption]], Judged]
+    family: Family
+    numbers: int
+    confidence_level: float
+    paired: bool
+    judged: Judged = field(init=False)
+    warned: bool = field(default=False, init=False)
     # In order, without repetition.
     cautions: dict[str, None] = field(default_factory=dict, init=False)
 
@@ -621,55 +699,45 @@ class _Machine:
                     "space the values wider.",
                     "assumption",
                 )
-        found: dict[str, Point] = {}
         names = list(by_name)
-        size = max(int(MOST_NUMBERS // (6 * len(self.data) * len(self.data.classes))), 1)
+        found: dict[str, Point] = {}
+        size = max(int(MOST_NUMBERS // (6 * self.numbers)), 1)
         for start in range(0, len(names), size):
-            some = names[start : start + size]
-            sample = self._score([by_name[name] for name in some])
-            found |= {name: self._point(sample, name) for name in some}
+            found |= self.points([by_name[name] for name in names[start : start + size]])
         return [found[assumed[value].name] for value in values]
 
-    def limit(self, name: str, event: np.ndarray | None) -> tuple[Point, list[tuple[float, float]] | None]:
-        """Return the estimates under the limit alone, and the odds ratios that the instrument supports."""
-        if event is None or self.data.labeled.all():
-            return self._point(self._score([named(name)]), name), None
-        sample = self._score([named(name), EventTilt()])
-        clusters = cluster_codes(sample.cluster, sample.data)
-        how = sample.weights, clusters, self.confidence_level, EventTilt().skill_range
-        supported = supported_odds(sample.tilted[0], event, *how)
-        return self._point(sample, name), supported
-
-    def _score(self, assumptions: list[Assumption]) -> ScoredSample:
+    def points(self, assumptions: Sequence[Assumption]) -> dict[str, Point]:
+        """Return the estimates under some assumptions, by name."""
         with warnings.catch_warnings():
             if self.warned:  # the models are those of the first values, which raised the same warnings
                 warnings.simplefilter("ignore", UserWarning)
             self.warned = True
-            # Once an assumption needs halves, all later values and the limit use the same models.
-            self.in_halves = self.in_halves or any(each.needs_halves for each in assumptions)
-            how = self.cluster, self.label_range, self.in_halves
-            sample = self.fitted.score(self.data, assumptions, *how)
-        for sentences in sample.cautions.values():
+            self.judged = self.judge(assumptions)
+        for sentences in self.sample.cautions.values():
             self.cautions |= dict.fromkeys(sentences)
-        return sample
+        return {each.name: self._point(each.name) for each in assumptions}
 
-    def _point(self, sample: ScoredSample, name: str) -> Point:
-        level, subject = self.confidence_level, self.subjects[0]
-        if len(self.subjects) == 2:
-            contest = paired_difference(subject, self.subjects[1], self.metric)
+    @property
+    def metric(self) -> AnyMetric:
+        """The metric."""
+        return the_only(self.judged.metrics, "metric", ONE_METRIC)
+
+    @property
+    def sample(self) -> Scored:
+        """The rows or cells that were scored last."""
+        return self.judged.sample(self.metric)
+
+    def _point(self, name: str) -> Point:
+        metric, sample, level = self.metric, self.sample, self.confidence_level
+        subject = self.judged.subject(metric)
+        if self.paired:
+            contest = paired_difference(subject, self.judged.subject(metric, 1), metric)
             found: Any = compare_sample(sample, contest, name, confidence_level=level)
         else:
-            functional, limits = self.metric.functional(subject), self.metric.range(subject.classes)
-            found = judged(sample, functional, self.metric.name, name, limits, level)
-        empty = sample.repeats[0][name].empty if sample.has_scores(name) else np.zeros(len(sample.data))
-        return Point(
-            found.lower,
-            found.upper,
-            found.ci_lower,
-            found.ci_upper,
-            bool(found.crossed),
-            float(np.average(empty, weights=sample.weights)),
-        )
+            functional, limits = metric.functional(subject), metric.range(subject.classes)
+            found = judged(sample, functional, metric.name, name, limits, level)
+        ends = found.lower, found.upper, found.ci_lower, found.ci_upper
+        return Point(*ends, bool(found.crossed), sample.empty_share(name))
 
 
 def _subject(choice: Any, data: SelectiveLabels, metric: Any, pos_label: Any) -> Predictions:
@@ -679,7 +747,7 @@ def _subject(choice: Any, data: SelectiveLabels, metric: Any, pos_label: Any) ->
     return read_predictions(choice, data, pos_label=pos_label)
 
 
-def _check_options(limit: str, data: SelectiveLabels) -> None:
+def _check_options(limit: str, data: Table) -> None:
     require_choice("limit", limit, LIMITS)
     if len(data.classes) < 2:
         raise InputError.about("y", f"shows only one class ({data.classes.tolist()[0]!r}); two are needed.")

@@ -434,7 +434,7 @@ class Evidence:
         if self.laminar_scores is not None and self.laminar_scores.ceiling_plug_in is not None:
             return repair(Bounds(self.model, self.laminar_scores.ceiling_plug_in))[0]
         if self.laminar_scores is not None:
-            return LaminarBounds.of(self.model, self.events, self.laminar_scores.plug_in).repaired()[0]
+            return self._laminar[0]
         room = np.maximum(1.0 - self.model.sum(axis=1, keepdims=True), 0.0)
         return repair(Bounds(self.model, self.model + room))[0]
 
@@ -461,7 +461,13 @@ class Evidence:
             return np.asarray(self.model.sum(axis=1) > 1.0 + ROUNDING)
         if self.laminar_scores.ceiling_plug_in is not None:
             return np.asarray(Bounds(self.model, self.laminar_scores.ceiling_plug_in).crossed)
-        return LaminarBounds.of(self.model, self.events, self.laminar_scores.plug_in).repaired()[1]
+        return self._laminar[1]
+
+    @cached_property
+    def _laminar(self) -> tuple[LaminarBounds, np.ndarray]:
+        """The repaired bounds with slack of events, and the rows where their set is empty."""
+        assert self.laminar_scores is not None
+        return LaminarBounds.of(self.model, self.events, self.laminar_scores.plug_in).repaired()
 
     def extreme(self, gain: Array) -> Array:
         """Scores of the class probabilities with the largest Σ_k gain_k η_k, (n_samples, n_classes).

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from selective_labels import InputError, SelectiveLabels, UCLClassifier, diagnose, evaluate, sensitivity_curve
+from selective_labels import InputError, SelectiveLabels, UCLClassifier, deciders, diagnose, evaluate
 from selective_labels.data import partition_sources, partitioned
 from tests.evaluation.partitioned.tables import FEATURES, from_folder, in_memory, make_table, write
 
@@ -39,8 +39,8 @@ def test_rows_are_refused_with_the_remedy(folder, name):
 
 
 def test_what_needs_rows_in_memory_says_so(folder):
-    with pytest.raises(InputError, match=r"give data.sample"):
-        sensitivity_curve("score", from_folder(folder))
+    with pytest.raises(InputError, match=r"^deciders needs rows in memory, .* give data\.sample"):
+        deciders(from_folder(folder))
     with pytest.raises(InputError, match="share_labels=True needs all rows of a case in memory"):
         from_folder(folder, share_labels=True)
 

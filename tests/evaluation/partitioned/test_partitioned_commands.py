@@ -4,11 +4,14 @@ import json
 
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from typer.testing import CliRunner
 
+from selective_labels import evaluate
+from selective_labels.assumptions import Instrument, Prevalence
 from selective_labels.cli.app import app
 from selective_labels.io.table_roles import MANY_ROWS, partitions_of
-from tests.evaluation.partitioned.tables import make_table, write
+from tests.evaluation.partitioned.tables import FEATURES, from_folder, make_table, write
 
 ROLES = ["--label", "failed", "--decision", "released", "--decision-maker", "judge", "--features", "x_*"]
 QUICK = ["--nuisance", "logistic", "--format", "json"]
@@ -107,6 +110,21 @@ def test_policies_ladder_and_drift_use_all_rows(folder):
     assert len(found["rungs"]) == 4
     found = run("drift", folder, *asked, "guess", "--period", "region")
     assert sum(each["n"] for each in found["periods"]) == 900
+
+
+@pytest.mark.filterwarnings("ignore:two ways to use the known share")
+def test_known_shares_of_groups(folder):
+    asked = ["evaluate", folder, *ROLES, *QUICK, "--predictions", "guess"]
+    found = run(*asked, "--assume", "prevalence:1.0,by=region,a=0.3..0.45,b=0.4")["evaluations"][0]
+    stated = Instrument() & Prevalence(1.0, (("a", (0.3, 0.45)), ("b", 0.4)), by="region")
+    lazy = from_folder(folder, features=FEATURES[:4])
+    wanted = evaluate("guess", lazy, assumption=stated, nuisance="logistic", random_state=0)
+    for name in ("lower", "upper", "ci_lower", "ci_upper"):
+        assert_allclose(found[name], getattr(wanted, name), rtol=1e-8)
+    # A number that is written as text on the command line.
+    found = run(*asked, "--assume", "prevalence:1.0,by=judge,3=0.4")["evaluations"][0]
+    assert found["assumption"] == "instrument & prevalence(1.0 by judge, 3: 0.4)"
+    assert found["lower"] < found["upper"]
 
 
 def test_accepted_cases_and_the_human_on_all_rows(folder):

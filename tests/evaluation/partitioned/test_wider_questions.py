@@ -8,7 +8,16 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 
-from selective_labels import InputError, SelectiveLabels, compare, drift, evaluate, ladder, threshold_curve
+from selective_labels import (
+    InputError,
+    SelectiveLabels,
+    compare,
+    drift,
+    evaluate,
+    ladder,
+    sensitivity_curve,
+    threshold_curve,
+)
 from selective_labels import assumptions as a
 from selective_labels.evaluation.partitioned.scored_partitions import Prepared
 from tests.evaluation.partitioned.tables import (
@@ -290,3 +299,57 @@ def test_any_order_of_partitions_and_one_pass_for_all_that_is_asked(tmp_path, mo
             assert error < 1e-3
             assert_allclose([first.lower, first.upper], [second.lower, second.upper], atol=error + 1e-8)
         assert_same(*([each for each in some if each.metric != "auc"] for some in (one, other)))
+
+
+SENSITIVITY = {
+    "gamma": {"values": [1.0, 1.5, 3.0], "threshold": 0.5},
+    "odds": {"values": [0.5, 1.0, 2.0], "pos_label": 1.0},
+    "ratio": {"values": [0.5, 1.0, 2.0], "limit": "none", "threshold": 0.4},
+    "share": {"values": [0.2, 0.4]},
+    "rho": {"values": [0.0, 0.1]},
+    "prevalence": {"values": [0.3, 0.45, 0.99]},
+}
+
+
+def assert_same_curve(found, wanted):
+    for name in ("x", "lower", "upper", "ci_lower", "ci_upper", "crossed", "ends_crossed"):
+        assert_allclose(getattr(found, name), getattr(wanted, name), **CLOSE)
+
+
+@pytest.mark.parametrize("parameter", SENSITIVITY)
+@pytest.mark.filterwarnings(
+    "ignore:two ways to use the known share", "ignore::selective_labels.DiagnosticWarning"
+)
+def test_sensitivity_curves(parameter, tmp_path):
+    frame = make_table(600)
+    memory, lazy, cv = both(frame, tmp_path, "sample_weight", "groups")
+    how = {"parameter": parameter, **SENSITIVITY[parameter], **QUICK}
+    found = sensitivity_curve("guess", lazy, **how)
+    wanted = sensitivity_curve(frame["guess"].to_numpy(), memory, cv=cv, **how)
+    assert_same_curve(found, wanted)
+    for name in ("limit_lower", "limit_upper", "break_even", "break_even_ci", "n_samples", "units", "title"):
+        one, other = getattr(found, name), getattr(wanted, name)
+        assert one == other or one == pytest.approx(other, rel=1e-8, abs=1e-8), name
+    assert found.supported is None
+    assert (wanted.supported is not None) == (parameter == "odds")
+    assert any("odds ratios the instrument supports" in each for each in found.cautions) == (
+        parameter == "odds"
+    )
+
+
+def test_sensitivity_of_a_difference_and_of_a_share(tmp_path):
+    frame = make_table(600)
+    memory, lazy, cv = both(frame, tmp_path)
+    how = {"values": [1.0, 2.0], **QUICK}
+    found = sensitivity_curve("guess", lazy, compare_to="other", **how)
+    guesses = frame["guess"].to_numpy(), frame["other"].to_numpy()
+    wanted = sensitivity_curve(guesses[0], memory, compare_to=guesses[1], cv=cv, **how)
+    assert_same_curve(found, wanted)
+    how = {"metric": "share", "parameter": "rho", "values": [0.1], **QUICK}
+    found, wanted = sensitivity_curve(None, lazy, **how), sensitivity_curve(None, memory, cv=cv, **how)
+    assert_same_curve(found, wanted)
+    for parameter in ("skill_range", "kappa"):
+        with pytest.raises(InputError, match=r"^assumption '.*' is not available on data in partitions"):
+            sensitivity_curve("guess", lazy, parameter=parameter, **QUICK)
+    with pytest.raises(InputError, match="a sensitivity curve is of one metric"):
+        sensitivity_curve("guess", lazy, metric=["accuracy", "tpr"], **QUICK)

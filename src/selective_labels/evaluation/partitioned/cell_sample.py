@@ -172,7 +172,7 @@ class CellSample:
     def summary_of(self, assumption: str) -> dict[str, Any]:
         """Return the description of the sample, which does not depend on the cells of a result."""
         found = [each[assumption] for each in self.repeats]
-        clipped, bounded, lost = np.mean(
+        clipped, bounded, lost, _ = np.mean(
             [each.sample_summary.sum(axis=0) / each.weights.sum() for each in found], axis=0
         )
         return {
@@ -187,6 +187,16 @@ class CellSample:
             "n_fitted": self.sample_summary.n_fitted,
             "cautions": self.sample_summary.cautions.get(assumption, ()),
         }
+
+    @property
+    def cautions(self) -> Mapping[str, tuple[str, ...]]:
+        """Why results are doubtful, by assumption."""
+        return self.sample_summary.cautions
+
+    def empty_share(self, assumption: str) -> float:
+        """Return the share of rows in which the model's identified set is empty."""
+        cells = self.repeats[0][assumption]
+        return float(cells.sample_summary[:, 3].sum() / cells.weights.sum())
 
     def repeated(self, assumption: str) -> list[tuple[Evidence, Array, NoiseOf]]:
         """Return evidence, weights, and a covariance function of influences for each repetition."""

@@ -55,8 +55,8 @@ class CellMoments:
         Σ w times the model's bounds.
     amounts : (n_cells, n_events) array
         Σ w times the model's slack of each event.
-    sample_summary : (n_cells, 3) array
-        Σ w times: clipped, by bounds, sharpness lost.
+    sample_summary : (n_cells, 4) array
+        Σ w times: clipped, by bounds, sharpness lost, the model's set is empty.
     even : (n_cells,) array
         The weight of every row if weights are equal; -1 otherwise.
     unit : (n_cells,) array
@@ -92,7 +92,7 @@ class CellMoments:
         --------
         >>> known = Evidence.from_labels(np.array([0, 1, 1]), 2)
         >>> keys = np.array([[0], [1], [1]])
-        >>> cells = CellMoments.of_rows(keys, known, np.ones(3), np.ones(3), np.zeros((3, 3)))
+        >>> cells = CellMoments.of_rows(keys, known, np.ones(3), np.ones(3), np.zeros((3, 4)))
         >>> cells.rows, cells.first
         (array([1., 2.]), array([[1., 0., 0.],
                [0., 2., 0.]]))

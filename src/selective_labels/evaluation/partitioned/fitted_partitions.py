@@ -95,7 +95,7 @@ class FittedPartitions:
     def rows(self, method: str) -> FittedRows:
         """Raise an error: the rows are not in memory."""
         raise InputError(
-            "this needs rows in memory, and the table is in partitions; give data.sample(n), some of them.",
+            f"{method} needs rows in memory, and the table is in partitions; give data.sample(n).",
             "X",
         )
 

@@ -11,7 +11,7 @@ import pandas as pd
 from selective_labels._errors import InputError
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
-from selective_labels.assumptions.refused import Prevalence
+from selective_labels.assumptions.refused import Prevalence, in_group
 from selective_labels.data.partitioned import PartitionedLabels
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels
@@ -168,10 +168,15 @@ class Within:
             subgroup = self.by.codes(frame)
         elif self.by is not None and self.subgroups is not None:
             subgroup = pd.Index(self.subgroups).get_indexer(pd.Index(frame[self.by]))
-        groups = [
-            pd.Index(values).get_indexer(pd.Index(frame[name])) + 1 for name, values in self.stated.items()
-        ]
-        return [subgroup, *groups]
+        return [subgroup, *(_group_codes(frame[name], values) for name, values in self.stated.items())]
+
+
+def _group_codes(column: pd.Series, groups: np.ndarray) -> np.ndarray:
+    """Return 1 for rows of the first group, 2 for the second, and so on; 0 for rows of none."""
+    codes = np.zeros(len(column), dtype=int)
+    for place, group in enumerate(groups.tolist(), start=1):
+        codes[in_group(column, group)] = place
+    return codes
 
 
 def stated_groups(

@@ -20,7 +20,7 @@ from selective_labels._errors import InputError
 from selective_labels._validation import effective_sample_size
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
-from selective_labels.assumptions.instrument import EventTilt
+from selective_labels.assumptions.instrument import EventTilt, NearNucem
 from selective_labels.data.partitioned import PartitionedLabels, PartitionReader
 from selective_labels.data.roles import HOLE
 from selective_labels.data.row_hash import hash_folds
@@ -455,20 +455,15 @@ class PartitionPass:
     ) -> list[dict[str, tuple[Evidence, np.ndarray]]]:
         if not self.n_repeats:
             assert (data.y != HOLE).all()
-            known = Evidence.from_labels(data.y, len(data.classes)), np.zeros((len(data), 3))
+            known = Evidence.from_labels(data.y, len(data.classes)), np.zeros((len(data), 4))
             return [{each.name: known for each in self.assumptions}]
         found = []
         for number in range(self.n_repeats):
-            scores = self._scores(number, frame, data, hashes)
-            found.append(
-                {
-                    each.name: (
-                        Evidence.from_scores(scores[each.name], each.identifies_value),
-                        summary_of(scores[each.name]),
-                    )
-                    for each in self.assumptions
-                }
-            )
+            scores, here = self._scores(number, frame, data, hashes), {}
+            for each in self.assumptions:
+                evidence = Evidence.from_scores(scores[each.name], each.identifies_value)
+                here[each.name] = evidence, summary_of(scores[each.name], evidence)
+            found.append(here)
         return found
 
     def _scores(
@@ -490,20 +485,23 @@ class PartitionPass:
         return data.decision_maker_codes if self.cluster == DECISION_MAKER else hashes
 
 
-def summary_of(scores: Scores) -> np.ndarray:
-    """Clipped, by bounds and sharpness lost of every row, (n_samples, 3)."""
-    return np.column_stack([scores.clipped, scores.by_bounds, scores.sharpness_lost]).astype(float)
+def summary_of(scores: Scores, evidence: Evidence) -> np.ndarray:
+    """Clipped, by bounds, sharpness lost, and an empty set of every row, (n_samples, 4)."""
+    columns = scores.clipped, scores.by_bounds, scores.sharpness_lost, evidence.empty
+    return np.column_stack(columns).astype(float)
 
 
 def require_summable(assumptions: Sequence[Assumption], classes: np.ndarray) -> None:
     """Raise an error for assumptions that sums cannot handle.
 
-    These are the event tilt, and ceilings on classes, whose use depends on the model of each row.
+    These are the event tilt, and ceilings on classes (crossing floors, near NUCEM), whose use depends on the
+    model of each row.
     """
     for each in assumptions:
         if isinstance(each, Combination):
             each.check(classes)
-        if isinstance(each, EventTilt) or (isinstance(each, Combination) and each.has_ceilings(classes)):
+        ceilings = isinstance(each, Combination) and each.has_ceilings(classes)
+        if ceilings or isinstance(each, EventTilt | NearNucem):
             raise InputError(
                 f"assumption {each.name!r} is not available on data in partitions; take rows into memory "
                 "with data.sample(n).",

@@ -303,7 +303,8 @@ def prepared_for(
     within = Within.read(request.by, request.assumption, lazy)
     columns = [name for each in judged for name in each.columns]
     classifiers = [each.given for each in judged]
-    how = request.assumption, request.cluster, [*columns, *within.columns], request.label_range
+    others = [*columns, *within.columns]
+    how = request.assumption, request.cluster, others, request.label_range, request.in_halves
     return judged, within, fitted.prepare(classifiers, *how)
 
 

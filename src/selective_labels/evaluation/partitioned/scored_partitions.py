@@ -296,6 +296,7 @@ class ScoredPartitions:
         cluster: str | None,
         others: Sequence[str] = (),
         label_range: Any = NO_RANGE,
+        in_halves: bool = False,
     ) -> Prepared:
         """Survey the table, draw the sample, and fit the models unless they are already fitted.
 
@@ -307,6 +308,8 @@ class ScoredPartitions:
             As for :func:`selective_labels.evaluation.scored_rows.score_sample`.
         others : sequence of str
             Additional columns of the sample.
+        in_halves : bool
+            Whether models are fitted to two halves of the rows even if no assumption needs it.
         """
         lazy, fitting, seeds = self.table, self.fitting, self._seeds
         if not isinstance(fitting.cv, int | np.integer):
@@ -334,7 +337,7 @@ class ScoredPartitions:
         passing = replace(passing, kept=kept, n_repeats=len(seeds))
         if kept is not None and (known := kept.sample_summary) is not None:
             return Prepared(lazy, drawn.frame, data, passing, replace(summary, **known), seed=seeds[0])
-        in_halves = self.in_halves or any(each.needs_halves for each in chosen)
+        in_halves = in_halves or self.in_halves or any(each.needs_halves for each in chosen)
         models, drawn = self._fitted(drawn, classifiers, in_halves)
         reader, data = _read(drawn, classifiers)
         assignment, refused = "", {}
