@@ -15,7 +15,7 @@ from tests.estimators.samples import fit, make_sample, quick
 SAMPLE = make_sample(900, n_makers=6)
 OFFICE = np.array(["north", "south", "west"])[SAMPLE.decision_maker // 2]
 NEW = make_sample(200, n_makers=6, seed=1).X
-WHERE = np.resize(["south", "west", "nowhere"], 200)
+WHERE = np.resize(["south", "west", "north"], 200)
 
 
 def with_strata(**settings):
@@ -44,15 +44,25 @@ def test_strata_of_new_rows_come_from_the_table_or_the_keyword(model):
     assert_array_equal(model.predict_set(table), model.predict_set(NEW, strata=WHERE))
     assert_array_equal(model.predict(table), model.predict_bounds(table).lower.argmax(axis=1))
     assert (model.predict(table) != model.predict(NEW)).any()  # a mixture of strata is another set
-    with pytest.raises(InputError, match="strata has 1 rows and X has 200"):
-        model.predict_bounds(NEW, strata=["north"])
+    for X, words, message in (
+        (NEW, ["north"], "strata has 1 rows and X has 200"),
+        (NEW, "north", "strata must be one column"),
+        (table, WHERE, "strata of its own; leave strata= out"),
+    ):
+        with pytest.raises(InputError, match=message):
+            model.predict_bounds(X, strata=words)
+    with pytest.raises(InputError, match="fit had no strata; leave it out"):
+        fit(quick(), SAMPLE).decided(NEW, strata=WHERE)
 
 
-def test_a_stratum_that_fit_has_not_seen_is_unknown(model):
-    lost = WHERE == "nowhere"
-    assert_array_equal(
-        model.predict_bounds(NEW, strata=WHERE).lower[lost], model.predict_bounds(NEW).lower[lost]
-    )
+def test_a_stratum_that_is_missing_or_that_fit_has_not_seen_is_unknown(model):
+    lost, mixture = WHERE == "north", model.predict_bounds(NEW).lower
+    missing, elsewhere = (np.where(lost, each, WHERE.astype(object)) for each in (None, "nowhere"))
+    assert_array_equal(model.predict_bounds(NEW, strata=missing).lower[lost], mixture[lost])
+    words = f"strata: {lost.sum()} rows have values that fit has not seen, such as 'nowhere'"
+    for X, given in ((NEW, {"strata": elsewhere}), (in_one_table(NEW, elsewhere), {})):
+        with pytest.warns(UserWarning, match=words):
+            assert_array_equal(model.predict_bounds(X, **given).lower[lost], mixture[lost])
 
 
 def test_a_row_does_not_depend_on_the_rows_beside_it(model):

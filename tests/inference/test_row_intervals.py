@@ -34,6 +34,13 @@ def test_constants_are_those_of_one_interval(level):
             assert_allclose([found.lower[row, k], found.upper[row, k]], np.clip(expected, 0, 1), atol=2e-5)
 
 
+def test_a_margin_never_narrows():
+    bounds, error = Bounds(np.array([[0.2, 0.3]]), np.array([[0.7, 0.8]])), np.full((1, 2), 0.05)
+    found = widened(bounds, Bounds(error, error), 0.05)
+    assert (found.lower <= bounds.lower).all()
+    assert (found.upper >= bounds.upper).all()
+
+
 def numbers_of(form, n=N):
     """Sets that are not empty."""
     found = RNG.dirichlet(np.ones(form.n_numbers + 2), n)[:, : form.n_numbers]

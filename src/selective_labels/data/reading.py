@@ -125,9 +125,12 @@ def read_strata(X: Any, strata: Any = None) -> np.ndarray | None:
     >>> read_strata(data), read_strata(data.X) is None
     (array(['b', 'a'], dtype=object), True)
     """
+    own = isinstance(X, SelectiveLabels) and X.strata is not None and X.stratum_labels is not None
     if strata is not None:
+        if own:
+            raise InputError("X is a SelectiveLabels with strata of its own; leave strata= out.", "strata")
         return as_series(strata, "strata", len(X)).to_numpy()
-    if not isinstance(X, SelectiveLabels) or X.strata is None or X.stratum_labels is None:
+    if not own:
         return None
     return np.asarray(X.stratum_labels[X.strata])
 

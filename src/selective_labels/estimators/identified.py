@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from joblib import hash as content_hash
 from sklearn.utils.validation import check_memory
 
@@ -38,7 +39,7 @@ from selective_labels.identification.point import project_within
 from selective_labels.identification.prevalence import tilted_regrets
 from selective_labels.inference.row_intervals import WorstCaseRegret, widened, worst_case_regret
 from selective_labels.nuisance.assignment import SHARES
-from selective_labels.nuisance.calibrated_bounds import CalibratedBounds, RowScores, fit_bounds
+from selective_labels.nuisance.calibrated_bounds import UNKNOWN, CalibratedBounds, RowScores, fit_bounds
 from selective_labels.nuisance.cross_fit import (
     CrossFit,
     FittingSettings,
@@ -137,6 +138,15 @@ class Identified:
                 "model",
             )
         cells = self.rule.strata.codes(strata, len(X))
+        if strata is not None and self.rule.strata.labels is not None:
+            new = (cells == UNKNOWN) & ~pd.isna(strata)
+            if new.any():
+                warnings.warn(
+                    f"strata: {new.sum()} rows have values that fit has not seen, such as "
+                    f"{strata[new][0]!r}; their bounds are means over the strata of fit.",
+                    UserWarning,
+                    stacklevel=4,
+                )
         found, errors = self.rule.with_errors(self.joint, X, cells)
         return found if confidence_level is None else widened(found, errors, confidence_level)
 

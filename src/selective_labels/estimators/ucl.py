@@ -561,7 +561,7 @@ class UCLClassifier(SelectiveClassifier):
             bounds with this confidence. Without it, the bounds are the estimates.
         strata : (n_samples,) array, optional
             Strata of the rows, as in ``fit``. Those of a SelectiveLabels are used by themselves. Where the
-            stratum is unknown, the bounds are means over the strata of ``fit``.
+            stratum is unknown (missing, or not in ``fit``), the bounds are means over the strata of ``fit``.
 
         Returns
         -------
@@ -571,6 +571,8 @@ class UCLClassifier(SelectiveClassifier):
         check_is_fitted(self)
         if confidence_level is not None:
             require_share("confidence_level", confidence_level)
+        if strata is not None and not self.uses_strata:
+            raise InputError.about("strata", "is given, but fit had no strata; leave it out.")
         return self._identified.bounds(read_features(self, X), read_strata(X, strata), confidence_level)
 
     def predict_set(self, X: Any, *, confidence_level: float | None = 0.9, strata: Any = None) -> np.ndarray:

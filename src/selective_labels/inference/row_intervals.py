@@ -27,7 +27,8 @@ def widened(bounds: Bounds, errors: Bounds, confidence_level: float) -> Bounds:
 
     [l - c se_l, u + c se_u],   Φ(c + (u - l) / max(se_l, se_u)) - Φ(-c) = confidence level
 
-    Each interval contains its class probability with this confidence, on average over rows.
+    Each interval contains its class probability with this confidence, on average over rows. Where c would be
+    negative (levels below one half), it is zero: a margin never narrows.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ def widened(bounds: Bounds, errors: Bounds, confidence_level: float) -> Bounds:
     largest = np.maximum(errors.lower, errors.upper)
     relative = np.divide(bounds.width, largest, out=np.full_like(largest, WIDE), where=largest > 0.0)
     grid = np.linspace(0.0, WIDE, N_WIDTHS)
-    constants = np.interp(relative, grid, _constants(grid, confidence_level))
+    constants = np.maximum(np.interp(relative, grid, _constants(grid, confidence_level)), 0.0)
     return Bounds(
         np.maximum(bounds.lower - constants * errors.lower, 0.0),
         np.minimum(bounds.upper + constants * errors.upper, 1.0),
