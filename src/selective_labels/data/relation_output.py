@@ -75,7 +75,8 @@ def write_table(
     seen : callable, optional
         Is shown all rows that are written (but not those of Spark, which stay there).
     """
-    native = source.relation.select(*columns).to_native()
+    with source.errors():
+        native = source.relation.select(*columns).to_native()
     if source.engine == "pyspark":
         return _written_by_spark(source, native, table, task, columns)
     if source.engine not in ("duckdb", "ibis"):

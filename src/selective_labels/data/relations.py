@@ -83,7 +83,8 @@ class RelationSource:
     @cached_property
     def n_rows(self) -> int:
         """Number of rows, counted by the engine."""
-        return int(self._collected(self.relation.select(nw.len().alias(ROWS)))[ROWS].iloc[0])
+        with self.errors():
+            return int(self._collected(self.relation.select(nw.len().alias(ROWS)))[ROWS].iloc[0])
 
     @property
     def engine(self) -> str:
@@ -112,20 +113,40 @@ class RelationSource:
 
     def some_rows(self, n_rows: int) -> pd.DataFrame:
         """About so many rows of all columns, by hash if the engine computes it, else the first ones."""
-        found, share = self._key(), n_rows / max(self.n_rows, 1)
-        if found is None or share >= 1.0:
-            return self._collected(self.relation.head(n_rows))
-        rows = found[0].filter(HashRange(SAMPLE, 0, 0.0, share).holds(found[1]))
-        return self._collected(rows.select(*self.columns))
+        share = n_rows / max(self.n_rows, 1)
+        with self.errors():
+            found = self._key()
+            if found is None or share >= 1.0:
+                return self._collected(self.relation.head(n_rows))
+            rows = found[0].filter(HashRange(SAMPLE, 0, 0.0, share).holds(found[1]))
+            return self._collected(rows.select(*self.columns))
 
     def survey(self, roles: RoleColumns, others: Sequence[str] = ()) -> Survey | None:
         """Counts of the roles by one group-by in the engine, and values of other columns.
 
         None if a subset of the rows is wanted and the engine cannot compute the hash of a case.
         """
-        key = self._key()
-        if roles.kept and key is None:
-            return None
+        with self.errors():
+            key = self._key()
+            if roles.kept and key is None:
+                return None
+            found = self._grouped(key, roles)
+        n_rows = found[ROWS].to_numpy(dtype="int64")
+        unnamed = int(found[UNNAMED].sum())
+        if unnamed:
+            role = "case_id" if roles.groups is None else "groups"
+            raise InputError.about(role, f"is missing in {unnamed:,} rows: give every case an id.")
+        n_wrong = int(n_rows.sum() - found[WRONG].sum())
+        if n_wrong:
+            raise InputError.about(
+                "sample_weight", f"is negative or not a number in {n_wrong:,} rows; mend it."
+            )
+        self.compare(roles.kept, Look(int(n_rows.sum()), -1 if key is None else int(found[CHECKSUM].sum())))
+        values = {each: self._values(key, roles.kept, each) for each in others}
+        return SurveyTask(roles).counted(found, n_rows, found[WEIGHT].to_numpy(dtype=float), values)
+
+    def _grouped(self, key: tuple[nw.LazyFrame[Any], Any] | None, roles: RoleColumns) -> pd.DataFrame:
+        """A line for each combination of roles, by one group-by in the engine."""
         rows = self._subset(key, roles.kept)
         by = [roles.label, roles.decision, roles.decision_maker, roles.strata]
         columns = list(dict.fromkeys(each for each in by if each is not None))
@@ -142,20 +163,7 @@ class RelationSource:
             nw.col(self.key).is_null().cast(nw.Int64).alias(UNNAMED),
         )
         sums = [nw.col(each).sum() for each in (WEIGHT, WRONG, CHECKSUM, UNNAMED)]
-        found = self._collected(rows.group_by(columns).agg(nw.len().alias(ROWS), *sums))
-        n_rows = found[ROWS].to_numpy(dtype="int64")
-        unnamed = int(found[UNNAMED].sum())
-        if unnamed:
-            role = "case_id" if roles.groups is None else "groups"
-            raise InputError.about(role, f"is missing in {unnamed:,} rows: give every case an id.")
-        n_wrong = int(n_rows.sum() - found[WRONG].sum())
-        if n_wrong:
-            raise InputError.about(
-                "sample_weight", f"is negative or not a number in {n_wrong:,} rows; mend it."
-            )
-        self.compare(roles.kept, Look(int(n_rows.sum()), -1 if key is None else int(found[CHECKSUM].sum())))
-        values = {each: self._values(key, roles.kept, each) for each in others}
-        return SurveyTask(roles).counted(found, n_rows, found[WEIGHT].to_numpy(dtype=float), values)
+        return self._collected(rows.group_by(columns).agg(nw.len().alias(ROWS), *sums))
 
     def over_rows(
         self,
@@ -177,12 +185,13 @@ class RelationSource:
         InputError
             The table has changed since an earlier look.
         """
-        key = self._key()
-        kept = roles.kept if key is not None else ()
-        rows = self._subset(key, kept)
-        if key is not None and condition is not None:
-            rows = rows.filter(condition(key[1]))
-        native = rows.select(*columns).to_native()
+        with self.errors():
+            key = self._key()
+            kept = roles.kept if key is not None else ()
+            rows = self._subset(key, kept)
+            if key is not None and condition is not None:
+                rows = rows.filter(condition(key[1]))
+            native = rows.select(*columns).to_native()
         counted = CountedTask(task, combine, roles if self.key in columns and key is not None else None)
         if self.engine == "pyspark":
             results = self._on_workers(native, columns, counted)
@@ -220,7 +229,8 @@ class RelationSource:
     def _values(
         self, key: tuple[nw.LazyFrame[Any], Any] | None, kept: Sequence[HashRange], column: str
     ) -> np.ndarray:
-        found = self._collected(self._subset(key, kept).select(column).unique())[column]
+        with self.errors():
+            found = self._collected(self._subset(key, kept).select(column).unique())[column]
         if found.isna().any():
             raise InputError.about(
                 "by", f"is missing in some rows of {column!r}: give every case a subgroup."
@@ -454,5 +464,6 @@ def first_line(error: Exception) -> str:
 def _lost(engine: str, error: Exception) -> WorkerError:
     return WorkerError(
         f"The engine ({engine}) failed while the table was read ({type(error).__name__}: "
-        f"{first_line(error)[:300]}); nothing was written. Connect again, and repeat the call."
+        f"{first_line(error)[:300]}); nothing was written. See that the connection is open and the table is as "
+        "it was, and repeat the call."
     )

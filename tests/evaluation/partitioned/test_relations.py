@@ -284,6 +284,34 @@ def test_a_query_that_changes_between_passes_is_told(connection):
         sl.evaluate("guess", data, **QUICK)
 
 
+GONE = {
+    "the table": (lambda connection: connection.execute("DROP TABLE cases"), "cases"),
+    "a feature": (lambda connection: connection.execute("ALTER TABLE cases RENAME x_2 TO gone"), "x_2"),
+    "a role": (
+        lambda connection: connection.execute("ALTER TABLE cases RENAME judge TO who"),
+        "judge|columns were not found",
+    ),
+    "the connection": (lambda connection: connection.close(), "closed"),
+}
+
+
+@pytest.mark.parametrize("what", GONE)
+@pytest.mark.parametrize("engine", ["duckdb", "ibis"])
+@pytest.mark.parametrize("looked", ["never", "counted", "evaluated"])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:ibis", "ignore::Warning:ibis")
+def test_what_is_gone_between_two_looks_is_told_in_a_sentence(connection, engine, what, looked):
+    data = lazy(ENGINES[engine](connection))
+    if looked == "counted":
+        assert len(data.classes) == 2
+    elif looked == "evaluated":
+        sl.evaluate("guess", data, **QUICK)
+    remove, named = GONE[what]
+    remove(connection)
+    with pytest.raises(WorkerError, match=rf"^The engine \({engine}\) failed .*({named})") as told:
+        sl.evaluate("guess", data, **QUICK)
+    assert "\n" not in str(told.value)
+
+
 class Interrupter:
     """Ends the query of its connection in the middle of a pass, as an administrator or a timeout does."""
 
@@ -307,7 +335,8 @@ def test_a_query_that_is_ended_in_the_middle_is_told_in_a_sentence(monkeypatch):
     connection.execute("CREATE TABLE cases AS SELECT * FROM shown")
     data = lazy(connection.table("cases"))
     with pytest.raises(
-        WorkerError, match=r"The engine \(duckdb\) failed .* Connect again, and repeat the call\.$"
+        WorkerError,
+        match=r"The engine \(duckdb\) failed .* nothing was written\. See that .* repeat the call\.$",
     ):
         sl.evaluate(Interrupter(connection, 5000), data, **QUICK)
 
