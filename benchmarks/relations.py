@@ -20,6 +20,8 @@ from benchmarks.partition_data import FEATURES, ROWS_PER_FILE, loans
 ENGINES = ("parquet", "duckdb", "spark")
 HOW = {"metric": ["accuracy", "tpr", "fpr"], "random_state": 0}
 LOOK_SECONDS = 0.2
+# Without it DuckDB keeps what it has read in up to 80 % of the memory of the machine.
+LIMIT = {"memory_limit": "1GB"}
 
 
 def write(folder: Path, n_rows: int, n_decision_makers: int) -> None:
@@ -57,7 +59,7 @@ def evaluate(engine: str, folder: Path, fit_rows: int | None) -> None:
     elif engine == "duckdb":
         import duckdb
 
-        connection = duckdb.connect(str(folder / "loans.db"), read_only=True)
+        connection = duckdb.connect(str(folder / "loans.db"), read_only=True, config=LIMIT)
         data = sl.SelectiveLabels.from_relation(connection.table("loans"), **named)
     else:
         from pyspark.sql import SparkSession

@@ -464,6 +464,6 @@ def first_line(error: Exception) -> str:
 def _lost(engine: str, error: Exception) -> WorkerError:
     return WorkerError(
         f"The engine ({engine}) failed while the table was read ({type(error).__name__}: "
-        f"{first_line(error)[:300]}); nothing was written. See that the connection is open and the table is as "
-        "it was, and repeat the call."
+        f"{first_line(error)[:300]}); nothing was written. See that the connection is open and the table "
+        "is as it was, and repeat the call."
     )

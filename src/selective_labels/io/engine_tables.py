@@ -9,6 +9,8 @@ from selective_labels.data.relations import RelationSource, first_line
 from selective_labels.io.read import is_address, without_password
 
 DUCKDB = "duckdb:"
+# DuckDB's own memory: rows are streamed, and by default the file would fill 80 % of the machine's memory.
+MEMORY = "1GB"
 # Drivers of SQLAlchemy, which Ibis does not name; its own names of databases.
 DRIVER, IBIS_NAMES = re.compile(r"^(\w+)(\+\w+)?://"), {"postgresql": "postgres"}
 
@@ -66,7 +68,7 @@ def _duckdb(address: str, writable: bool) -> Any:
     except ImportError:
         raise TableError(f"{path} is a DuckDB file, which {needs('duckdb')}.") from None
     try:
-        return duckdb.connect(str(path), read_only=not writable)
+        return duckdb.connect(str(path), read_only=not writable, config={"memory_limit": MEMORY})
     except duckdb.Error as error:
         raise TableError(f"{path} cannot be opened: {shown(first_line(error), 300)}.") from None
 

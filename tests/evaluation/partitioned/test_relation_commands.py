@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from typer.testing import CliRunner
 
 from selective_labels.cli.app import app
-from selective_labels.io.engine_tables import IBIS_NAMES
+from selective_labels.io.engine_tables import IBIS_NAMES, relation_at
 from tests.evaluation.partitioned.tables import make_table, write
 
 duckdb = pytest.importorskip("duckdb", reason="optional: duckdb")
@@ -69,6 +69,13 @@ def test_a_model_is_fitted_there_and_its_predictions_are_a_table_there(places, t
         "predict", model, address, "--out", "scored", "--keep", "case"
     )
     assert "--keep is missing" in refused("predict", model, address, "--out", "more")
+
+
+def test_the_memory_of_duckdb_is_limited(places):
+    source = relation_at(
+        f"duckdb:{places[0]}#SELECT current_setting('memory_limit') AS kept FROM cases LIMIT 1", "kept"
+    )
+    assert source.some_rows(1)["kept"].tolist() == ["953.6 MiB"]
 
 
 def test_what_is_missing_is_named(places):
