@@ -77,39 +77,6 @@ def check_pending(pending: Any, *, decision: Any, matured: Any, share_labels: bo
         )
 
 
-def pending_note(data: Any) -> str:
-    """What is assumed of pending outcomes, as printed beside every number; empty if there are none."""
-    if not data.has_pending:
-        return ""
-    number = f"{int(data.is_pending.sum()):,} outcomes are pending"
-    if data.pending == WORST_CASE:
-        return f"{number}, and nothing is assumed of their labels."
-    return (
-        f"{number}: whether an outcome has matured is taken to have nothing to do with the label, given "
-        "features and decision-maker (SL1101 to SL1103)."
-    )
-
-
-def refuse_pending(data: Any, method: str, rules: tuple[str, ...] = PENDING) -> None:
-    """Raise if outcomes of the data are pending, for methods that need the label of every accepted case.
-
-    Parameters
-    ----------
-    data : SelectiveLabels
-    method : str
-    rules : tuple of str
-        Values of `pending` that the method cannot work with.
-    """
-    if data.pending in rules and data.has_pending:
-        other = [each for each in PENDING if each not in rules]
-        advice = f"give pending={other[0]!r}, or " if other else ""
-        raise InputError(
-            f"{method} needs the label of every accepted case, and {int(data.is_pending.sum()):,} outcomes "
-            f"are pending: {advice}leave out the periods in which outcomes have not matured.",
-            "pending",
-        )
-
-
 def read_maturity(
     labels: Labels, accepted: np.ndarray, pending: str, matured: Any
 ) -> tuple[Labels, Maturity | None]:

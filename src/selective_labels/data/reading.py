@@ -10,7 +10,7 @@ import numpy as np
 from selective_labels._errors import DiagnosticWarning, InputError
 from selective_labels._validation import require_choice
 from selective_labels.data.partitioned import PartitionedLabels
-from selective_labels.data.pending import refuse_pending
+from selective_labels.data.pending import PENDING
 from selective_labels.data.roles import NO_ROLES, GivenRoles, as_series
 from selective_labels.data.selective_labels import SelectiveLabels
 
@@ -312,3 +312,23 @@ def _function(
     if function is None or n_values == len(place):
         return function
     return lambda X: _summed(np.asarray(function(X), dtype=float), place, n_values)
+
+
+def refuse_pending(data: Any, method: str, rules: tuple[str, ...] = PENDING) -> None:
+    """Raise if outcomes of the data are pending, for methods that need the label of every accepted case.
+
+    Parameters
+    ----------
+    data : SelectiveLabels
+    method : str
+    rules : tuple of str
+        Values of `pending` that the method cannot work with.
+    """
+    if data.pending in rules and data.has_pending:
+        other = [each for each in PENDING if each not in rules]
+        advice = f"give pending={other[0]!r}, or " if other else ""
+        raise InputError(
+            f"{method} needs the label of every accepted case, and {int(data.is_pending.sum()):,} outcomes "
+            f"are pending: {advice}leave out the periods in which outcomes have not matured.",
+            "pending",
+        )

@@ -37,8 +37,9 @@ from selective_labels.diagnostics.results import (
 )
 from selective_labels.nuisance.assignment import KNOWN, SHARES
 from selective_labels.nuisance.cross_fit import CrossFit, arm_propensity
-from selective_labels.nuisance.models.encoders import FEWEST_ROWS as ROWS_OF_VALUE
-from selective_labels.nuisance.models.encoders import MOST_INDICATORS, standardised
+from selective_labels.nuisance.models.categories import FEWEST_ROWS as ROWS_OF_VALUE
+from selective_labels.nuisance.models.categories import MOST_INDICATORS
+from selective_labels.nuisance.models.encoders import standardised
 
 # Results carry a caution if all tests together reject at this level.
 LEVEL = 0.01

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
+from scipy.stats import chi2
 
 from selective_labels._errors import DiagnosticWarning
 from selective_labels.assumptions.base import (
@@ -33,10 +34,15 @@ from selective_labels.diagnostics.exclusion import (
     INEQUALITY_LEAVES_CHECK,
     QUICK_MONOTONICITY,
 )
+from selective_labels.diagnostics.hypothesis_tests import (
+    centred,
+    sums_by,
+)
 from selective_labels.diagnostics.overlap import QUICK_DECISION_OVERLAP
 from selective_labels.diagnostics.results import CheckResult
 from selective_labels.nuisance.assignment import SHARES
 from selective_labels.nuisance.cross_fit import CrossFit, FittingSettings
+from selective_labels.nuisance.models.encoders import standardised
 from selective_labels.nuisance.score_formulas import Scores
 from selective_labels.nuisance.scores import cross_fit_scores
 
@@ -285,3 +291,41 @@ def stated_directions(assumption: Assumption, data: SelectiveLabels) -> list[Inf
     parts = assumption.parts if isinstance(assumption, Combination) else (assumption,)
     several = data.n_decision_makers > 1
     return [each for each in parts if isinstance(each, Informed | Refused) and several and says_worse(each)]
+
+
+# Rows and columns of the quick balance test; with few columns, their squares and products are columns too.
+MOST_BALANCED = 20_000
+
+FEW_COLUMNS = 8
+
+
+def quick_balance(data: SelectiveLabels) -> float:
+    """P-value of the hypothesis that decision-makers see cases with the same features, within strata.
+
+    T = Σ_z S_z' Σ⁻¹ S_z / n_z ~ χ²((J - 1) q),   S_z the sum of the q centred columns over the cases of z
+
+    With up to eight columns, squares and products are columns too. The test costs far less than a model of
+    who decides, so it tells whether one is worth fitting.
+
+    Examples
+    --------
+    >>> from selective_labels.datasets import make_decision_makers
+    >>> sample = make_decision_makers(800, random_state=0)
+    >>> data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> leaning = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.X[:, 0] > 1)
+    >>> quick_balance(data) > 0.01, quick_balance(leaning) < 1e-9
+    (True, True)
+    """
+    rows = np.arange(len(data)) if data.groups is None else np.unique(data.groups, return_index=True)[1]
+    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_BALANCED)).astype(int)]
+    columns = standardised(data.categorical).fit_transform(data.features[rows])
+    if columns.shape[1] <= FEW_COLUMNS:
+        first, second = np.triu_indices(columns.shape[1])
+        columns = np.concatenate([columns, columns[:, first] * columns[:, second]], axis=1)
+    values = centred(columns, data.cells[rows])
+    present, maker = np.unique(data.decision_maker_codes[rows], return_inverse=True)
+    sums = sums_by(maker, values, len(present))
+    inverse = np.linalg.pinv(values.T @ values / len(rows), rcond=1e-9, hermitian=True)
+    statistic = np.einsum("zq,qr,zr->z", sums, inverse, sums) / np.bincount(maker)
+    freedom = (len(present) - 1) * np.linalg.matrix_rank(inverse, hermitian=True)
+    return float(chi2.sf(statistic.sum(), freedom)) if freedom else 1.0

@@ -27,8 +27,8 @@ from selective_labels.data.coding import (
 from selective_labels.data.named_costs import cost_matrix
 from selective_labels.data.partition_survey import RoleColumns
 from selective_labels.data.partitioned import PartitionedLabels
-from selective_labels.data.pending import PENDING, refuse_pending
-from selective_labels.data.reading import Table, read_data, read_table
+from selective_labels.data.pending import PENDING
+from selective_labels.data.reading import Table, read_data, read_table, refuse_pending
 from selective_labels.data.relations import RelationSource
 from selective_labels.data.roles import HOLE, ROLES, GivenRoles
 from selective_labels.data.selective_labels import SelectiveLabels
@@ -329,3 +329,44 @@ def _in_order(pieces: list[Piece]) -> Any:
         lower, upper = (np.concatenate([getattr(each, end) for each in found]) for end in ("lower", "upper"))
         return Bounds(lower, upper)
     return np.concatenate(found)
+
+
+@dataclass(frozen=True)
+class LabeledRowsModel:
+    """A fitted classifier that predicts without knowing the decision-maker.
+
+    If the decision-maker is among its features (`shares` given),
+
+        P(Y=k | x, D=1) is replaced by  Σ_z share_z P(Y=k | x, z, D=1),
+
+    where share_z is z's share of the training rows, labeled or not.
+
+    Attributes
+    ----------
+    classes : (n_classes,) array
+    shares : (n_decision_makers,) array or None
+    """
+
+    classifier: ClassifierMixin
+    classes: np.ndarray
+    shares: np.ndarray | None
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Class labels, (n_samples,)."""
+        if self.shares is None:
+            return self.classifier.predict(X)
+        return self.classes[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Probabilities of the classes, (n_samples, n_classes)."""
+        if self.shares is None:
+            return self.classifier.predict_proba(X)
+        # Loop over decision-makers, because all their predictions together may not fit in memory.
+        features = np.hstack([X, np.zeros((len(X), len(self.shares)))])
+        indicators = features[:, X.shape[1] :]
+        average = np.zeros((len(X), len(self.classes)))
+        for code, share in enumerate(self.shares):
+            indicators[:, code] = 1.0
+            average += share * self.classifier.predict_proba(features)
+            indicators[:, code] = 0.0
+        return average

@@ -21,13 +21,13 @@ from selective_labels.assumptions.refused import Informed
 from selective_labels.data.reading import read_strata
 from selective_labels.data.roles import read_assignment
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.diagnostics.balance import quick_balance
 from selective_labels.diagnostics.cautions import (
     caution_warning,
     cautions_of,
     doubts_of_instrument,
     in_words,
     instrument_warning,
+    quick_balance,
 )
 from selective_labels.diagnostics.diagnose import warn_if_not_allowed
 from selective_labels.estimators.direct import DirectFit, fit_direct

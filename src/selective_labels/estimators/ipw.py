@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from selective_labels._errors import InputError
 from selective_labels._validation import effective_sample_size, random_stream
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.estimators.base import SelectiveClassifier, read_features
+from selective_labels.estimators.base import LabeledRowsModel, SelectiveClassifier, read_features
 from selective_labels.nuisance.folds import Fold, make_folds
 from selective_labels.nuisance.models.encoders import (
     LearnerNumbers,
@@ -99,47 +99,6 @@ def _seeded(classifier: ClassifierMixin, random_state: np.random.RandomState) ->
 def draw_seed(random_state: np.random.RandomState) -> int:
     """Draw an integer seed."""
     return int(random_state.randint(np.iinfo(np.int32).max))
-
-
-@dataclass(frozen=True)
-class LabeledRowsModel:
-    """A fitted classifier that predicts without knowing the decision-maker.
-
-    If the decision-maker is among its features (`shares` given),
-
-        P(Y=k | x, D=1) is replaced by  Σ_z share_z P(Y=k | x, z, D=1),
-
-    where share_z is z's share of the training rows, labeled or not.
-
-    Attributes
-    ----------
-    classes : (n_classes,) array
-    shares : (n_decision_makers,) array or None
-    """
-
-    classifier: ClassifierMixin
-    classes: np.ndarray
-    shares: np.ndarray | None
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Class labels, (n_samples,)."""
-        if self.shares is None:
-            return self.classifier.predict(X)
-        return self.classes[self.predict_proba(X).argmax(axis=1)]
-
-    def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Probabilities of the classes, (n_samples, n_classes)."""
-        if self.shares is None:
-            return self.classifier.predict_proba(X)
-        # Loop over decision-makers, because all their predictions together may not fit in memory.
-        features = np.hstack([X, np.zeros((len(X), len(self.shares)))])
-        indicators = features[:, X.shape[1] :]
-        average = np.zeros((len(X), len(self.classes)))
-        for code, share in enumerate(self.shares):
-            indicators[:, code] = 1.0
-            average += share * self.classifier.predict_proba(features)
-            indicators[:, code] = 0.0
-        return average
 
 
 class LabeledRowsClassifier(SelectiveClassifier):

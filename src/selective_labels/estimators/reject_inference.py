@@ -9,9 +9,9 @@ from sklearn.base import clone
 from selective_labels._errors import InputError
 from selective_labels._validation import random_stream
 from selective_labels.data.selective_labels import SelectiveLabels, class_code
+from selective_labels.estimators.base import LabeledRowsModel
 from selective_labels.estimators.ipw import (
     LabeledRowsClassifier,
-    LabeledRowsModel,
     classifier_and_propensity,
     classifier_of,
     fit_labeled_rows,

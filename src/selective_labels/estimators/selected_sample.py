@@ -15,11 +15,10 @@ from selective_labels._errors import InputError
 from selective_labels._validation import random_stream, require_choice
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.estimators.base import check_cost, read_features
+from selective_labels.estimators.base import LabeledRowsModel, check_cost, read_features
 from selective_labels.estimators.direct import DirectFit, fit_labeled
 from selective_labels.estimators.ipw import (
     LabeledRowsClassifier,
-    LabeledRowsModel,
     classifier_of,
     draw_seed,
     fit_labeled_rows,

@@ -21,8 +21,15 @@ from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import Instrument
 from selective_labels.assumptions.parse import named
 from selective_labels.assumptions.refused import Informed, Prevalence
-from selective_labels.data.pending import WORST_CASE, refuse_pending
-from selective_labels.data.reading import INSTRUMENTS, NUMERIC, at_values, read_strata, with_instrument
+from selective_labels.data.pending import WORST_CASE
+from selective_labels.data.reading import (
+    INSTRUMENTS,
+    NUMERIC,
+    at_values,
+    read_strata,
+    refuse_pending,
+    with_instrument,
+)
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics.cautions import caution_warning

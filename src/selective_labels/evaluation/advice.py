@@ -11,7 +11,7 @@ from selective_labels._display import Described
 from selective_labels._errors import InputError, UndefinedError
 from selective_labels._validation import require_choice, the_only
 from selective_labels.assumptions.instrument import Instrument, Lottery, NoAssumption
-from selective_labels.data.pending import refuse_pending
+from selective_labels.data.reading import refuse_pending
 from selective_labels.data.selective_labels import SelectiveLabels, class_code, require_two_classes
 from selective_labels.diagnostics.cautions import repeated_rows_caution
 from selective_labels.evaluation import display

@@ -11,7 +11,7 @@ from selective_labels._display import Described
 from selective_labels._errors import InputError
 from selective_labels._validation import the_only
 from selective_labels._vocabulary import INSPECT, Vocabulary
-from selective_labels.data.pending import refuse_pending
+from selective_labels.data.reading import refuse_pending
 from selective_labels.data.selective_labels import class_code, require_two_classes
 from selective_labels.evaluation import display
 from selective_labels.evaluation.evaluate import by_subgroup

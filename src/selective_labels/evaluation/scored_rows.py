@@ -14,7 +14,8 @@ from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import EventTilt, Instrument, Nucem
 from selective_labels.assumptions.parse import known, named
-from selective_labels.data.pending import WORST_CASE, pending_note, refuse_pending
+from selective_labels.data.pending import WORST_CASE
+from selective_labels.data.reading import refuse_pending
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels, require_two_classes
 from selective_labels.diagnostics.cautions import cautions_of, repeated_rows_caution
@@ -627,3 +628,16 @@ def leniency_spread(cases: ArrayLike, accepted: ArrayLike) -> tuple[float, float
     rate = taken[several] / number[several]
     noise = np.mean(rate * (1.0 - rate) / (number[several] - 1.0))
     return float(rate.mean()), float(np.sqrt(max(rate.var(ddof=1) - noise, 0.0)))
+
+
+def pending_note(data: Any) -> str:
+    """What is assumed of pending outcomes, as printed beside every number; empty if there are none."""
+    if not data.has_pending:
+        return ""
+    number = f"{int(data.is_pending.sum()):,} outcomes are pending"
+    if data.pending == WORST_CASE:
+        return f"{number}, and nothing is assumed of their labels."
+    return (
+        f"{number}: whether an outcome has matured is taken to have nothing to do with the label, given "
+        "features and decision-maker (SL1101 to SL1103)."
+    )

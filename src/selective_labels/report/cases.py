@@ -11,10 +11,9 @@ import pandas as pd
 
 from selective_labels._errors import InputError
 from selective_labels.data.features import CATEGORY, DATE, NUMBER, kind_by_type
-from selective_labels.data.pending import pending_note
 from selective_labels.data.roles import as_series
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.evaluation.scored_rows import with_classes_of
+from selective_labels.evaluation.scored_rows import pending_note, with_classes_of
 from selective_labels.report.document import ROLES, TableDescription, percent, table_words
 
 MOST_BINS = 6

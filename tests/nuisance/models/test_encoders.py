@@ -9,9 +9,14 @@ from sklearn.linear_model import LogisticRegression
 from selective_labels import SelectiveLabels
 from selective_labels.nuisance import model_selection
 from selective_labels.nuisance.cross_fit import cross_fit
-from selective_labels.nuisance.models.encoders import TreeColumns, standardised, standardised_numbers
+from selective_labels.nuisance.models.encoders import (
+    Scale,
+    TreeColumns,
+    best_scales,
+    standardised,
+    standardised_numbers,
+)
 from selective_labels.nuisance.models.logistic import LogisticSettings, PooledLogistic
-from selective_labels.nuisance.models.scales import Scale, best_scales
 from tests.raw_tables import make_raw_sample
 
 FAMILIES = ["logistic", "quadratic", "boosting", LogisticRegression()]
