@@ -839,3 +839,9 @@ def compared_rule(
         return judging.of_model(models[given], with_team=with_team)
     found = contestant(given, option, judging.loaded.frame, judging.classes, models)
     return judging.of_class(found, with_team=with_team)
+
+
+def training_share(saved: SavedModel, prepared: PreparedTable) -> float:
+    """Share of a model's training rows that are in the table."""
+    features = saved.schema.read(prepared.X)
+    return saved.schema.share_of_training_rows(features, prepared.recognised_by)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,6 @@ from selective_labels.assumptions.base import VIOLATED, WARNING
 from selective_labels.cli.console import spoken, warnings_told
 from selective_labels.cli.inputs import Loaded, Stakes
 from selective_labels.cli.options import Format
-from selective_labels.cli.run_predict import Predicted
 from selective_labels.cli.verdicts import (
     check_verdict,
     comparison_verdict,
@@ -35,6 +34,9 @@ from selective_labels.evaluation.display import ENDS, assumption_text, shared_no
 from selective_labels.evaluation.ladder import HEADINGS, Ladder
 from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations, plain
 from selective_labels.io.files import csv_text
+
+if TYPE_CHECKING:
+    from selective_labels.cli.run_predict import Predicted
 
 # Width of a line of results if standard output is not a terminal.
 PLAIN_WIDTH = 120
@@ -326,7 +328,7 @@ def _assumed_of(model: UCLClassifier) -> list[str]:
     ]
 
 
-def predict_view(source: str, model: Path, out: str, found: Predicted, ignored: list[str]) -> View:
+def predict_view(source: str, model: Path, out: str, found: "Predicted", ignored: list[str]) -> View:
     """Number of predictions of each class, and problems found in the table."""
     ordered = sorted(found.classes.items(), key=lambda each: str(each))
     classes = [{"class": plain(name), "n": n} for name, n in ordered]

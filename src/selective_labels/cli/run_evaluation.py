@@ -28,6 +28,7 @@ from selective_labels.cli.inputs import (
     read_costs,
     require_level,
     team_sentence,
+    training_share,
 )
 from selective_labels.cli.options import CutOptions, FittingOptions, NumberOptions, SubjectOptions
 from selective_labels.cli.output import View, compare_view, curve_view, evaluate_view, ladder_view
@@ -316,12 +317,6 @@ def training_notes(saved: SavedModel, prepared: PreparedTable, name: str) -> lis
         f"About {share:.0%} of the rows that {name} was trained on are in this table, so its numbers here "
         "are too good; judge it on other cases."
     ]
-
-
-def training_share(saved: SavedModel, prepared: PreparedTable) -> float:
-    """Share of a model's training rows that are in the table."""
-    features = saved.schema.read(prepared.X)
-    return saved.schema.share_of_training_rows(features, prepared.recognised_by)
 
 
 def draw_sensitivity(

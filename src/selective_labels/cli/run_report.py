@@ -9,10 +9,9 @@ import pandas as pd
 
 from selective_labels.assumptions.parse import Assumed
 from selective_labels.cli.console import say, working
-from selective_labels.cli.inputs import Loaded, Source, costs_of, read_costs, require_metrics
+from selective_labels.cli.inputs import Loaded, Source, costs_of, read_costs, require_metrics, training_share
 from selective_labels.cli.options import FittingOptions, PageOptions, SubjectOptions
 from selective_labels.cli.output import View, report_view
-from selective_labels.cli.run_evaluation import training_share
 from selective_labels.io.files import SectionStore, fingerprint, require_writable, write_whole
 from selective_labels.io.model_file import load_model
 from selective_labels.io.prepare import (

@@ -131,6 +131,7 @@ def held_out_score(
     Examples
     --------
     >>> generator = np.random.default_rng(0)
+    >>> from selective_labels.diagnostics.hypothesis_tests import blocks_of
     >>> X, unit = generator.standard_normal((600, 2)), np.arange(600)
     >>> arm = (X[:, 0] * X[:, 1] > 0).astype(int)
     >>> dealt = RandomAssignment(X, arm, 2, np.zeros(600, dtype=int), unit, np.ones(600))
