@@ -197,20 +197,24 @@ class Advice(Described):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw bounds and intervals of the differences; return the matplotlib axes."""
-        return display.plot_intervals(self.differences, ax)
+        shown = [each for each in self.estimates if " minus " in each.what]
+        labels = [
+            ", ".join(str(part) for part in (f"{each.measure}: {each.what}", *_where(each))) for each in shown
+        ]
+        return display.plot_intervals([each.evaluation for each in shown], ax, labels)
 
 
 def _meaning_of(measures: tuple[str, ...]) -> str:
     """Say what the columns are: shares of all cases."""
     _, main, lost, total = measures
     said = {
-        FAILURES: "a yes and the event",
-        GOOD_LOST: "a no without the event",
-        MISSED: "a no and the event",
-        IN_VAIN: "a yes without the event",
+        FAILURES: "accepted, with the event",
+        GOOD_LOST: "refused, without the event",
+        MISSED: "refused, with the event",
+        IN_VAIN: "accepted, without the event",
     }
     sums = "their sum" if total == LOSS else "the cost per case"
-    return f"Of all cases, {main}: share with {said[main]}; {lost}: share with {said[lost]}; {total}: {sums}."
+    return f"Of all cases, {main}: share {said[main]}; {lost}: share {said[lost]}; {total}: {sums}."
 
 
 def _table(key: tuple[Any, ...], rows: Mapping[str, Mapping[str, Evaluation]]) -> pd.DataFrame:
@@ -228,9 +232,13 @@ def _reason(each: AdviceEstimate) -> str:
     return f"No interval{who}: {str(each.evaluation.reason).rpartition(': ')[2]}"
 
 
+def _where(each: AdviceEstimate) -> list[Any]:
+    return [part for part in (each.cut, each.evaluation.subgroup) if part not in ("", None)]
+
+
 def _verdict(each: AdviceEstimate) -> str:
     found, (first, second) = each.evaluation, each.what.split(" minus ")
-    where = "".join(f", {part}" for part in (each.cut, found.subgroup) if part not in ("", None))
+    where = "".join(f", {part}" for part in _where(each))
     size = display.bounds_text(found)
     interval = f"{found.confidence_level:.0%} interval {found.ci_lower:.3f} to {found.ci_upper:.3f}"
     if np.isnan(found.ci_lower):

@@ -176,7 +176,7 @@ class Disparity(Described):
             GIVEN_OTHER: f"P({yes} | not {self.pos_label})",
             EVENT_AMONG_YES: f"P({self.pos_label} | {yes})",
             WEIGHTED: "weighted by outcome",
-            AT_RISK: "at like risk",
+            AT_RISK: "at similar risk",
         }[measure]
 
     def sentences(self) -> list[str]:
@@ -195,7 +195,7 @@ class Disparity(Described):
             *reasons,
             "Weighted by outcome: gaps given the outcome, weighted by how often each outcome occurs (Arnold, "
             "Dobbie and Hull 2022); it compares cases whose outcome is the same, whatever the groups' risks. "
-            "At like risk: within tenths of the predicted risk; people may know more than the features.",
+            "At similar risk: within tenths of the predicted risk; people may know more than the features.",
             f"Outcome test: it compares average outcomes of those {yes}, and assumes that cases at the "
             "margin are like the average one. Where the groups differ in their distribution of risk it "
             "misleads (inframarginality). Its robust form (Gaebler and Goel 2025) needs both a higher share "
@@ -260,7 +260,14 @@ class Disparity(Described):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw bounds and intervals of the gaps; return the matplotlib axes."""
-        return display.plot_intervals([each for each in self.gaps if each.defined], ax)
+        labels, shown = [], []
+        for each in self.estimates:
+            found = each.evaluation
+            if found.reference is not None and found.defined:
+                pair = f"{found.subgroup} minus {found.reference}"
+                labels.append(f"{each.who}, {pair}: {self.words(each.measure)}")
+                shown.append(found)
+        return display.plot_intervals(shown, ax, labels)
 
 
 def _sign(gap: Evaluation) -> int:

@@ -51,12 +51,21 @@ def many_html(results: "Evaluations") -> str:
     return f"{html_table(HEADINGS, _rows(with_gaps(results)))}{footer}"
 
 
-def plot_intervals(results: Sequence["Estimated"], ax: Any = None) -> Any:
+# Width of a letter of a label, in inches.
+LETTER = 0.075
+
+
+def plot_intervals(
+    results: Sequence["Estimated"], ax: Any = None, labels: Sequence[str] | None = None
+) -> Any:
     """Draw identified sets as thick lines and confidence intervals as thin ones."""
     import matplotlib.pyplot as plt
 
+    if labels is None:
+        labels = [f"{result.title} ({result.assumption})" for result in results]
     if ax is None:
-        _, ax = plt.subplots(figsize=(6.4, 1.2 + 0.35 * len(results)), layout="constrained")
+        width = max(6.4, 3.2 + LETTER * max(map(len, labels)))
+        _, ax = plt.subplots(figsize=(width, 1.4 + 0.35 * len(results)), layout="constrained")
     given = dict.fromkeys([*names(), *(result.assumption for result in results)])
     colours = {name: f"C{number}" for number, name in enumerate(given)}
     for height, result in enumerate(results):
@@ -64,14 +73,14 @@ def plot_intervals(results: Sequence["Estimated"], ax: Any = None) -> Any:
         ax.hlines(height, result.ci_lower, result.ci_upper, color=colour, linewidth=1.5)
         ax.hlines(height, result.lower, result.upper, color=colour, linewidth=6)
         ax.plot([result.lower, result.upper], [height, height], "|", color=colour, markersize=11)
-    ax.set_yticks(range(len(results)), [f"{result.title} ({result.assumption})" for result in results])
+    ax.set_yticks(range(len(results)), labels)
     ax.invert_yaxis()
     ax.margins(y=0.5 / len(results))
     if any(result.limits[0] < 0.0 < result.limits[1] for result in results):  # differences: mark zero
         ax.axvline(0.0, color="0.5", linewidth=1, linestyle="--")
     first = results[0]
     ax.set_xlabel(
-        f"thick: identified interval; thin: {first.confidence_level:.4g} interval for the {_target(first)}"
+        f"thick: identified interval\nthin: {first.confidence_level:.4g} interval for the {_target(first)}"
     )
     return ax
 

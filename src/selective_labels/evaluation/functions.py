@@ -634,8 +634,8 @@ def disparity(
     that of Arnold, Dobbie and Hull (2022), Σ_y P(Y = y) (P(yes | y, g) - P(yes | y, reference)). True and
     false positive rates of decisions are one minus, or equal to, these rates.
 
-    Beside them stand the gap in the rate itself, the gap at like risk, and the outcome test with its robust
-    form (Gaebler and Goel 2025), each with what it assumes. The text says disparity and not discrimination.
+    Beside them stand the gap in the rate itself, the gap at similar risk, and the outcome test with its
+    robust form (Gaebler and Goel 2025), each with what it assumes. The text says disparity and not discrimination.
 
     Parameters
     ----------
@@ -646,7 +646,7 @@ def disparity(
         The groups. If the staff differs between groups, give them as a feature or as strata too.
     score : classifier or (n_samples,) array, optional
         A score of the event; a low score means yes. Adds "score" (the score alone) and "both" (a yes only if
-        the score agrees), and is the risk of the gap at like risk.
+        the score agrees), and is the risk of the gap at similar risk.
     threshold : float, optional
         Scores below it mean yes. Default: the share of yes's is that of the decisions. The threshold is taken
         as given, also where it follows from the data.

@@ -16,7 +16,7 @@ from selective_labels.identification.rates import NEGLIGIBLE
 from selective_labels.inference.bound_estimators import Ratio, SeenRatio
 from selective_labels.inference.evidence import Ends, Estimate, Evidence, mean_estimate, smooth_estimate
 
-# Cases of like risk are those in the same tenth.
+# Cases of similar risk are those in the same tenth.
 N_TENTHS = 10
 
 
@@ -71,7 +71,7 @@ class YesRates:
         return OutcomeWeightedGap(self, first)
 
     def risk_adjusted(self, first: np.ndarray, risk: Array) -> "RiskAdjustedGap":
-        """Gap between the cases `first` and the others at like risk."""
+        """Gap between the cases `first` and the others at similar risk."""
         return RiskAdjustedGap(self.rule + self.human * self.decision, first, risk)
 
     @property
@@ -148,7 +148,7 @@ class OutcomeWeightedGap:
 
 @dataclass(frozen=True, eq=False)
 class RiskAdjustedGap:
-    """Gap in the rate of a yes between two groups at like risk.
+    """Gap in the rate of a yes between two groups at similar risk.
 
     β of the regression yes = β 1{first} + one constant for each tenth of the risk, that is the mean over
     tenths of the gaps, with weights n_1 n_2 / (n_1 + n_2).

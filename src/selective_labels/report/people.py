@@ -78,7 +78,7 @@ def people_part(
         drawn = [
             _drawn(each.measure, ", ".join(filter(None, [each.what, each.cut])), each.evaluation)
             for each in found.estimates
-            if each.evaluation in found.differences
+            if " minus " in each.what
         ]
     elif name == "deciders":
         found = evaluator.deciders(score, anonymous=asked["deciders"] == ANONYMOUS, **how)
