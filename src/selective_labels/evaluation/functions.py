@@ -635,7 +635,8 @@ def disparity(
     false positive rates of decisions are one minus, or equal to, these rates.
 
     Beside them stand the gap in the rate itself, the gap at similar risk, and the outcome test with its
-    robust form (Gaebler and Goel 2025), each with what it assumes. The text says disparity and not discrimination.
+    robust form (Gaebler and Goel 2025), each with what it assumes. The text says disparity and not
+    discrimination.
 
     Parameters
     ----------
