@@ -31,7 +31,11 @@ QUESTIONED = ((2, 8), (2, 40), (3, 8))
 
 
 def measure() -> list[Ratio]:
-    return [*all_metrics(), *(several_questions(*each) for each in QUESTIONED)]
+    return [
+        *all_metrics(),
+        *(several_questions(*each) for each in QUESTIONED),
+        *(each for nuisance in (None, "logistic") for each in people(nuisance)),
+    ]
 
 
 def all_metrics() -> list[Ratio]:
@@ -84,3 +88,28 @@ def several_questions(n_classes: int, n_makers: int) -> Ratio:
         1.15,
         n_rounds=7,
     )
+
+
+def people(nuisance: str | None) -> list[Ratio]:
+    """Questions about people who decide on one `Evaluator`, each over fitting it."""
+    X, y, maker = make_table(N_SAMPLES, 1_000)
+    data = sl.SelectiveLabels.from_arrays(X, y, decision_maker=maker)
+    generator, score = np.random.default_rng(0), -X[:, 0]
+    shown, group = generator.integers(0, 2, len(data)), generator.integers(0, 2, len(data))
+    evaluator = sl.Evaluator(data, n_jobs=1, nuisance=nuisance, random_state=0)
+    fitting = timed(lambda: evaluator.evaluate("human"))[0]
+    questions = {
+        "deciders": lambda: evaluator.deciders(score=score),
+        "disparity of two groups": lambda: evaluator.disparity(group),
+        "disparity of two groups, with a score": lambda: evaluator.disparity(group, score=score),
+        "advice": lambda: evaluator.advice((score < 0.0).astype(int), shown),
+    }
+    return [
+        median_ratio(
+            f"{name}, n=100,000, J=1,000, K=3, nuisance={nuisance}, over fitting the Evaluator",
+            ask,
+            lambda: fitting,
+            0.2 if nuisance is None else None,
+        )
+        for name, ask in questions.items()
+    ]

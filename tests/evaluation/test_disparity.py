@@ -65,11 +65,24 @@ def test_joint_bounds_are_inside_those_of_both_outcomes(found):
 
 
 def test_human_rates_are_those_of_evaluate(cases, evaluator, found):
-    """P(yes | no event) is one minus the false positive rate of decisions."""
-    rates = evaluator.evaluate("human", metric="fpr", by=cases.group)
-    for each in rates:
-        here = found.get("human", "given_no_event", each.subgroup)
-        assert_allclose([1 - each.upper, 1 - each.lower], [here.lower, here.upper], atol=1e-10)
+    """A no predicts the event: P(yes | event) is one minus the true positive rate of decisions, and so on."""
+    for metric, measure in (("tpr", "given_event"), ("fpr", "given_no_event")):
+        for each in evaluator.evaluate("human", metric=metric, by=cases.group):
+            here = found.get("human", measure, each.subgroup)
+            assert_allclose([1 - each.upper, 1 - each.lower], [here.lower, here.upper], atol=1e-10)
+            assert_allclose([1 - each.ci_upper, 1 - each.ci_lower], [here.ci_lower, here.ci_upper], atol=1e-9)
+
+
+def test_human_levels_are_those_of_the_policy_curve(cases, evaluator, found):
+    """Over both groups, P(yes) is the acceptance of the human, and P(yes, event) the failures."""
+    human = evaluator.policy_curve(cases.X[:, 0], rates=[0.5]).human
+    size = [np.mean(cases.group == each) for each in found.groups]
+    rate, harm = (
+        np.array([found.get("human", measure, each).lower for each in found.groups])
+        for measure in ("rate", "event_among_yes")
+    )
+    assert_allclose(size @ rate, human["acceptance"].lower, atol=1e-12)
+    assert_allclose(size @ (rate * harm), human["failures"].lower, atol=1e-12)
 
 
 def test_labels_of_all_cases_leave_nothing_open(cases):
