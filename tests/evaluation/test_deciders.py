@@ -239,3 +239,15 @@ def test_a_decision_maker_with_one_case_costs_nobody_else(data, found):
     known = np.isfinite(frame.to_numpy(float))
     assert known[~none].all()
     assert known[:, ~frame.columns.str.contains("failures")].all()
+
+
+def test_errors_along_rates_are_the_same_with_a_cluster_for_each_row():
+    from selective_labels.evaluation.deciders import _along_rates
+
+    generator = np.random.default_rng(1)
+    scores, risk, weights = generator.random(300), generator.normal(size=300), generator.random(300)
+    value, error = _along_rates(scores, risk, weights, None)
+    again, slow = _along_rates(scores, risk, weights, np.arange(300))
+    assert_allclose(value, again)
+    assert_allclose(error, slow, rtol=1e-9)
+    assert_allclose(value[-1], np.average(scores, weights=weights))

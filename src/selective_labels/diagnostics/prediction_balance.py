@@ -85,10 +85,10 @@ class HeldOutRidge:
         parts = [self._products(values, rows) for rows in self._rows]
         left = np.empty((len(PENALTIES), *values.shape))
         for rows, part, (sizes, vectors) in zip(self._rows, parts, self._factors, strict=True):
-            along, basis = vectors.T @ (sum(parts) - part), self._columns[rows] @ vectors
+            along, columns = vectors.T @ (sum(parts) - part), self._columns[rows]
             for number, penalty in enumerate(PENALTIES):
                 shrunk = along / (np.maximum(sizes, 0.0) + penalty)[:, None]
-                left[number, rows] = values[rows] - basis @ shrunk
+                left[number, rows] = values[rows] - columns @ (vectors @ shrunk)
         best = np.einsum("n,pnv->pv", self._weight, left**2).argmin(axis=0)
         return left[best, :, np.arange(values.shape[1])].T
 

@@ -427,12 +427,22 @@ def _along_rates(
     reached = np.append(0.0, np.cumsum(weights[order] * scores[order]) / weights.sum())
     value = np.interp(RATES, np.append(0.0, share), reached)
     slope, error = np.gradient(value, RATES), np.zeros(len(RATES))
-    position = np.empty(len(risk))
-    position[order] = share
-    for place, rate in enumerate(RATES[1:], 1):
-        inside = (position <= rate).astype(float)
-        # The cut is estimated: a row below it moves it by the risk of the case at the cut.
-        influence = inside * scores - value[place] - slope[place] * (inside - inside.mean())
+    number = np.searchsorted(share, RATES, side="right")
+    # The cut is estimated: a row below it moves it by the risk of the case at the cut. With s the slope,
+    # influences are w (1{below} (score - s) + c), and c = s P(below) - value.
+    constant = slope * np.append(0.0, share)[number] - value
+    if clusters is None:
+        squares = np.stack([weights**2 * scores**power for power in range(3)])[:, order]
+        count, first, second = np.pad(np.cumsum(squares, axis=1), ((0, 0), (1, 0)))[:, number]
+        below = second - 2.0 * slope * first + slope**2 * count
+        total = below + 2.0 * constant * (first - slope * count) + constant**2 * np.sum(weights**2)
+        variance = np.maximum(total, 0.0) / weights.sum() ** 2 * len(weights) / (len(weights) - 1)
+        error[1:] = np.sqrt(variance[1:])
+        return value, error
+    for place in range(1, len(RATES)):
+        inside = np.zeros(len(risk))
+        inside[order[: number[place]]] = 1.0
+        influence = inside * (scores - slope[place]) + constant[place]
         error[place] = np.sqrt(covariance([weights * influence / weights.mean()], clusters)[0, 0])
     return value, error
 
