@@ -157,9 +157,9 @@ def show_answers(story: Story, console: Console) -> None:
 def show_ladder(story: Story, console: Console) -> None:
     """Show how assumptions about what officers know narrow the bounds."""
     rows = _table("2. What officers know narrows it: how often is the scorecard right?", "possible", "95 %")
-    for rung in story.climbed:
-        found = rung.evaluation
-        rows.add_row(rung.title, f"{found.lower:.1%} to {found.upper:.1%}", _interval(found))
+    for step in story.climbed:
+        found = step.evaluation
+        rows.add_row(step.title, f"{found.lower:.1%} to {found.upper:.1%}", _interval(found))
     console.print(rows)
     low, high = KNOWN_SHARE
     console.print(

@@ -160,10 +160,10 @@ class Ladder(Display):
             from matplotlib import pyplot
 
             _, ax = pyplot.subplots(figsize=(6.4, 1.2 + 0.35 * len(self.steps)), layout="constrained")
-        for height, rung in enumerate(self.steps):
-            found = rung.evaluation
+        for height, step in enumerate(self.steps):
+            found = step.evaluation
             if not found.defined:
-                word = CONTRADICTED if rung.contradicted else "no value"
+                word = CONTRADICTED if step.contradicted else "no value"
                 where = ax.get_yaxis_transform()  # x in axes coordinates, y in data coordinates
                 ax.text(0.5, height, word, ha="center", va="center", color="C3", transform=where)
                 continue
@@ -192,12 +192,12 @@ class Ladder(Display):
     def rows(self) -> list[tuple[str, ...]]:
         """Return the cells of the printed table, under `HEADINGS`."""
         rows: list[tuple[str, ...]] = []
-        for number, rung in enumerate(self.steps, start=1):
-            found = rung.evaluation
+        for number, step in enumerate(self.steps, start=1):
+            found = step.evaluation
             ends = (_number(found.lower), _number(found.upper), _interval(found), _number(found.width))
-            if rung.contradicted:
+            if step.contradicted:
                 ends = (CONTRADICTED, "", "", "")
-            rows.append((f"{number}", rung.title, *ends, _number(rung.saved)))
+            rows.append((f"{number}", step.title, *ends, _number(step.saved)))
         return rows
 
 

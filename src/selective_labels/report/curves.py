@@ -422,8 +422,8 @@ def _takeaway(found: Ladder) -> str:
     return " ".join(sentences)
 
 
-def _range(rung: LadderStep) -> str:
-    found = rung.evaluation
+def _range(step: LadderStep) -> str:
+    found = step.evaluation
     if tuple(found.limits) == (0.0, 1.0):
         return percent_range(found.lower, found.upper)
     return f"{amount(found.lower)} to {amount(found.upper)}"

@@ -275,11 +275,11 @@ class KeptScores:
 
 def _slack_column(name: str, what: str, event: Event) -> str:
     """Column name of the slack of an event."""
-    return f"{name}:pot {what}:{'+'.join(map(str, event))}"
+    return f"{name}:slack {what}:{'+'.join(map(str, event))}"
 
 
 def _laminar_scores(table: pd.DataFrame, name: str) -> LaminarScores | None:
-    start = f"{name}:pot value:"
+    start = f"{name}:slack value:"
     codes = [column.removeprefix(start) for column in table.columns if column.startswith(start)]
     if not codes:
         return None
