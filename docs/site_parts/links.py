@@ -12,6 +12,7 @@ FILES = {
     "study/results/study.md": "study",
     "study/benchmark/README.md": "field-commands",
     "study/benchmark/results/benchmark.md": "field",
+    "study/benchmark/results/modes.md": "field-modes",
     "CHANGELOG.md": "changelog",
     "CONTRIBUTING.md": "contributing",
 }

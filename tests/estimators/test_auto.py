@@ -83,6 +83,24 @@ def test_the_fallback_has_the_same_roles_and_columns(alike, estimator, roles):
         assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
 
 
+@pytest.mark.parametrize("estimator", ["linear", "plug-in", None], ids=str)
+def test_the_fallback_is_the_same_where_several_raters_share_a_label(estimator):
+    drawn, rng, case = (
+        make_decision_makers(450, 2, random_state=2),
+        np.random.default_rng(0),
+        np.arange(900) // 2,
+    )
+    maker = (drawn.decision_maker[case] + np.arange(900) % 2) % 8
+    y = np.where(rng.random(900) < 0.5 + 0.06 * (maker - 3.5), drawn.y_true[case], -1)
+    roles = {"decision_maker": maker, "groups": case, "strata": case % 3, "share_labels": True}
+    data = sl.SelectiveLabels.from_arrays(drawn.X[case], y, **roles)
+    model = quick("auto", estimator, cost=COST).fit(data)
+    assert model.mode_ == "labeled-only"
+    plain = sl.SelectedSampleClassifier(estimator, cost=COST, nuisance="logistic", random_state=0).fit(data)
+    assert_array_equal(model.predict_proba(drawn.X), plain.predict_proba(drawn.X))
+    assert_array_equal(model.predict(drawn.X), plain.predict(drawn.X))
+
+
 def test_the_tilt_is_used_where_the_instrument_shows_a_difference(strong):
     model = fit(quick("auto"), strong)
     assert model.mode_ == "tilt"
