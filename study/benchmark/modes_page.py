@@ -32,7 +32,8 @@ Accuracy of `mode="auto"` on everybody, in points over the labeled rows alone wi
 with logistic models, on every table. In brackets the standard error over draws. *Right direction* and *wrong
 direction*: `auto` that is told so, rightly or wrongly. *Control*: odds e^.25 in the right direction, and no
 instrument; what the right direction has beyond it is the instrument's part. *Mirrored*: selection is turned
-round. The rule was frozen on other seeds. Draws of raters are halves of one table: they have rows in common,
+round. The rule was frozen on other seeds. The command makes twenty draws in each direction; the tables say
+how many are stored. Draws of raters are halves of one table: they have rows in common,
 and their standard errors say less than those of designs.
 """
 COSTLY = """
