@@ -19,12 +19,14 @@ from selective_labels._errors import InputError, WorkerError, needs, shown
 from selective_labels._parallel import in_processes, one_thread, with_progress
 from selective_labels.data.partition_sources import FEW_ROWS, ROWS_AT_ONCE, Combine, RowsTask, combined
 from selective_labels.data.partition_survey import RoleColumns, Survey, SurveyTask
-from selective_labels.data.row_hash import DIGITS, PRIMES, SAMPLE, HashRange
+from selective_labels.data.row_hash import DIGITS, PRIMES, SAMPLE, HashRange, row_hash, row_keys
 
 # Column of the keys of cases whose ids are texts, which the engine computes.
 KEY = "__case_key"
 # Columns of counts.
 ROWS, WEIGHT, WRONG, CHECKSUM, UNNAMED = "__rows", "__weight", "__wrong", "__checksum", "__unnamed"
+# Rows whose hash is compared with numpy's, and the largest finite number.
+COMPARED, LARGEST = 100, float(np.finfo(float).max)
 # Number of chunks that each process gets before the next ones are read.
 CHUNKS_AT_ONCE = 4
 INTEGERS = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32)
@@ -153,7 +155,7 @@ class RelationSource:
         weight: Any = nw.lit(1.0)
         if roles.sample_weight is not None:
             weight = nw.col(roles.sample_weight).cast(nw.Float64)
-        right = weight.is_finite() & (weight >= 0.0)
+        right = (weight >= 0.0) & (weight <= LARGEST)  # not all databases know is_finite
         checksum = (nw.lit(0) if key is None else key[1] % PRIMES[0]).cast(nw.Int64)
         rows = rows.select(
             *columns,
@@ -208,6 +210,21 @@ class RelationSource:
 
     def _key(self) -> tuple[nw.LazyFrame[Any], Any] | None:
         """The relation, and an expression of the key of a case; None if the engine cannot compute it."""
+        return self._key_of_engine if self._hashes_alike else None
+
+    @cached_property
+    def _hashes_alike(self) -> bool:
+        """Whether the engine computes the hash as numpy does: not all databases behind Ibis do."""
+        found = self._key_of_engine
+        if found is None or self.engine != "ibis":
+            return found is not None
+        rows, key = found
+        asked = rows.select(self.key, row_hash(key, SAMPLE).alias(CHECKSUM)).head(COMPARED)
+        some = self._collected(asked).dropna()
+        return bool((some[CHECKSUM].to_numpy() == row_hash(row_keys(some[self.key]), SAMPLE)).all())
+
+    @cached_property
+    def _key_of_engine(self) -> tuple[nw.LazyFrame[Any], Any] | None:
         kind = self._schema[self.key]
         if kind in INTEGERS:
             return self.relation, nw.col(self.key).cast(nw.Int64)

@@ -1,6 +1,8 @@
 """Tables of engines say what the same table in Parquet says, in whatever order their rows come."""
 
+import sqlite3
 import warnings
+from contextlib import closing
 from functools import cache
 
 import narwhals as nw
@@ -145,6 +147,22 @@ def test_evaluate_says_what_parquet_says(relation, folder):
     agree(sl.evaluate("guess", lazy(relation), **how, **QUICK), wanted)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:ibis", "ignore::Warning:ibis")
+def test_a_database_whose_arithmetic_differs_is_not_trusted_with_the_hash(folder, tmp_path):
+    ibis = pytest.importorskip("ibis", reason="optional: ibis")
+    frame = cases().assign(day=lambda each: each["day"].astype(str))
+    with closing(sqlite3.connect(tmp_path / "cases.db")) as connection:
+        frame.to_sql("cases", connection, index=False)
+    relation = ibis.sqlite.connect(tmp_path / "cases.db").table("cases")
+    source = relations.RelationSource.of(relation, None, "case")
+    assert source._key_of_engine is not None
+    assert source._key() is None
+    how = {"metric": ["accuracy", "auc"], "by": "region"}
+    wanted = from_folder(folder, "sample_weight", case_id="case", fit_rows=700).split(0.6)[0]
+    found = lazy(relation, "sample_weight").split(0.6)[0]
+    agree(sl.evaluate("guess", found, **how, **QUICK), sl.evaluate("guess", wanted, **how, **QUICK))
+
+
 def test_ids_that_are_texts(relation, folder):
     wanted = sl.evaluate("guess", from_folder(folder, case_id="name", fit_rows=700).split(0.4)[0], **QUICK)
     found = sl.evaluate("guess", lazy(relation, case_id="name").split(0.4)[0], **QUICK)
@@ -262,6 +280,12 @@ QUICK_MODEL = {"nuisance": "logistic", "random_state": 0}
         ("person", None, ("groups",), "groups is missing in 1 rows: give every case an id"),
         ("weight", -1.0, ("sample_weight",), "sample_weight is negative or not a number in 1 rows; mend it"),
         ("weight", None, ("sample_weight",), "sample_weight is negative or not a number in 1 rows; mend it"),
+        (
+            "weight",
+            np.inf,
+            ("sample_weight",),
+            "sample_weight is negative or not a number in 1 rows; mend it",
+        ),
         ("judge", None, (), "decision_maker is missing"),
     ],
 )
