@@ -1,14 +1,14 @@
-"""What a user was told, and whether it was true: covered, refused, cautioned, or missed in silence."""
+"""What a user was told, and whether it was true: covered, refused, cautioned, stated, missed in silence."""
 
 import math
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from selective_labels import InputError
 
-COVERED, REFUSED, CAUTIONED, MISSED = "covered", "refused", "cautioned", "missed"
+COVERED, REFUSED, CAUTIONED, STATED, MISSED = "covered", "refused", "cautioned", "stated", "missed"
 # What a caution of a result, or a warning, says of a number. Notes that say less are not counted.
 DOUBT = ("not to be trusted", "not to be relied on", "doubtful", "refuted")
 LONGEST = 160
@@ -27,6 +27,8 @@ class Answer:
     said : str
         Why the number was refused or is doubtful; empty if nobody said so.
     refused : bool
+    stated : bool
+        Whether the result says in words what was assumed and is false here.
     """
 
     question: str
@@ -35,15 +37,18 @@ class Answer:
     truth: float = math.nan
     said: str = ""
     refused: bool = False
+    stated: bool = False
 
     @property
     def outcome(self) -> str:
-        """One of the four; a caution beside a right number is a caution."""
+        """One of the five; a caution beside a right number is a caution."""
         if self.refused:
             return REFUSED
         if self.said:
             return CAUTIONED
-        return COVERED if self.covers else MISSED
+        if self.covers:
+            return COVERED
+        return STATED if self.stated else MISSED
 
     @property
     def covers(self) -> bool:
@@ -81,7 +86,7 @@ def ask(questions: Iterable[str], call: Callable[[], Iterable[Answer]]) -> list[
 def _beside(answer: Answer, warned: str) -> Answer:
     if answer.said or not warned:
         return answer
-    return Answer(answer.question, answer.lower, answer.upper, answer.truth, warned)
+    return replace(answer, said=warned)
 
 
 def of_result(question: str, result: Any, truth: float) -> Answer:

@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -293,7 +293,9 @@ def informed_of(adverse: int) -> Run:
             found: Any = ask_.evaluator(table, assumption=assumed).evaluate(
                 table.predicted, metric=["accuracy", "share"]
             )
-            return [of_result(each.metric, each, truth(tables.informed, each.metric)) for each in found]
+            stated = bool(DIRECTION[adverse].search(found.text()))
+            answers = [of_result(each.metric, each, truth(tables.informed, each.metric)) for each in found]
+            return [replace(each, stated=stated) for each in answers]
 
         return ask(["accuracy", "share"], call)
 
@@ -306,12 +308,12 @@ def direction_is_said(ask_: Ask) -> list[Answer]:
 
     def call() -> Iterable[Answer]:
         found: Any = ask_.evaluator(table, assumption=assumed).evaluate(table.predicted)
-        return [verdict("direction", "", bool(DIRECTION.search(found.text())))]
+        return [verdict("direction", "", bool(DIRECTION[0].search(found.text())))]
 
     return ask(["direction"], call)
 
 
-DIRECTION = re.compile(r"\b0\b.*at least as often")
+DIRECTION = {event: re.compile(rf"\b{event}\b.*at least as often") for event in (0, 1)}
 GUARANTEE = re.compile(r"\b(valid|conservative|sharp)\b")
 
 

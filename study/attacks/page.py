@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.stats import binom
 
 from selective_labels.io.files import whole_file
-from study.attacks.answers import CAUTIONED, MISSED, REFUSED
+from study.attacks.answers import CAUTIONED, MISSED, REFUSED, STATED
 from study.attacks.cells import CELLS, INSIDE, LEAST_SHARES, RIGHT, Cell
 
 KEYS = ["nuisance", "cell", "question"]
@@ -16,20 +16,23 @@ COVERS, SHARE = "covers", "sum of shares"
 LEAST, MOST_MISSED, MOST_CAUTIONED = 0.93, 0.05, 0.05
 # Failures that as few draws as these have at least so often, if the promise is kept, prove nothing.
 CHANCE = 0.05
-COLUMNS = ("what is done", "question", "draws", "covers", "refused", "cautioned", "missed", "holds")
+# Shares on the page, beside those of numbers that are right.
+OUTCOMES = (REFUSED, CAUTIONED, STATED, MISSED)
+COLUMNS = ("what is done", "question", "draws", "covers", "refused", "cautioned", "stated", "missed", "holds")
 HEAD = """# Coverage under misuse
 
 `python -m study attacks --seed {seed}` does on purpose what users do by mistake, on tables whose truth
 is known, and counts what becomes of the nominal 95 % interval, the verdict or the promise. *Covers*: the
 share of the numbers given whose truth lies in the interval, whatever is said beside it. *Refused*: the
 share of draws with a sentence in place of a number. *Cautioned*: with a number that is called doubtful.
-*Missed*: the truth is outside, and nothing says so. A row holds if *covers* is at least {least} or
-*missed* at most {missed}; it is unclear if it does not, and as many failures among so few draws are no
-surprise where it holds (probability {chance} or more). In a control nothing is wrong: a caution or a
-refusal there is a false alarm, and the row holds if it covers and at most {cautioned:.0%} of the draws
-have one. The standard error of a share of .95 is .01 with 400 draws and .05 with 20. For "{inside}"
-(bounds at level .9) and "{right}", *covers* is the mean share of rows, which is to be {inside_least} and
-{right_least}.
+*Stated*: the truth is outside, and the result says in words what was assumed and is false here: a
+direction, which no table can refute for sure. *Missed*: the truth is outside, and nothing says so. A row
+holds if *covers* is at least {least} or *missed* at most {missed}; it is unclear if it does not, and as many
+failures among so few draws are no surprise where it holds (probability {chance} or more). In a control
+nothing is wrong: a caution or a refusal there is a false alarm, and the row holds if it covers and at most
+{cautioned:.0%} of the draws have one. The standard error of a share of .95 is .01 with 400 draws and .05
+with 20. For "{inside}" (bounds at level .9) and "{right}", *covers* is the mean share of rows, which is to be
+{inside_least} and {right_least}.
 
 """
 
@@ -46,7 +49,7 @@ def counted(results: pd.DataFrame) -> pd.DataFrame:
                 "given": given.astype(int),
                 SHARE: frame["upper"].where(frame["question"].isin(LEAST_SHARES)),
                 COVERS: (given & (frame["covers"].astype(str) == "True")).astype(int),
-                **{each: (frame["outcome"] == each).astype(int) for each in (REFUSED, CAUTIONED, MISSED)},
+                **{each: (frame["outcome"] == each).astype(int) for each in OUTCOMES},
             }
         )
         .groupby(KEYS, sort=False)
@@ -118,6 +121,6 @@ def _section(title: str, table: pd.DataFrame, control: bool) -> Iterator[str]:
 def _counts(row: pd.Series, cell: Cell) -> str:
     found = row[SHARE] if row["question"] in LEAST_SHARES else row[COVERS]
     covers = f"{found / row['given']:.2f}" if row["given"] else "–"
-    shares = " | ".join(f"{row[each] / row['draws']:.2f}" for each in (REFUSED, CAUTIONED, MISSED))
+    shares = " | ".join(f"{row[each] / row['draws']:.2f}" for each in OUTCOMES)
     verdict = "yes" if holds(row, cell) else "unclear" if may_hold(row, cell) else "**no**"
     return f"{row['draws']} | {covers} | {shares} | {verdict}"

@@ -93,6 +93,8 @@ def test_caution_leads_the_notes_and_silences_what_sounds_like_a_guarantee(one):
     assert doubted.to_dict()["cautions"] == ["the assignment is doubtful."]
     assert doubted.to_frame()["cautions"].item() == "the assignment is doubtful."
     assert "conservative" not in str(replace(loose, crossed=True))  # nor beside bounds that crossed
+    for doubt in ({"refusal": "a check rejects."}, {"assignment": "The interval is not to be trusted."}):
+        assert "conservative" not in str(replace(loose, sample=replace(loose.sample, **doubt)))
 
 
 def test_caution_of_all_rows_stands_once(many):

@@ -6,8 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 
 from selective_labels import InputError, SelectiveLabels
-from selective_labels.nuisance.assignment import AssignmentReport
+from selective_labels.assumptions import Instrument, Unconfounded
+from selective_labels.nuisance.assignment import AssignmentReport, least_probability
 from selective_labels.nuisance.cross_fit import arm_propensity, cross_fit, new_propensity
+from selective_labels.nuisance.scores import cross_fit_scores
 
 N_SAMPLES = 1500
 EVERYBODY = np.arange(N_SAMPLES)
@@ -145,13 +147,32 @@ def test_overlap_is_reported():
     data, chances = make_data(lambda X: 5.0 * X[:, 0])
     report = fitted(data).report.assignment
     assert report.smallest < 0.01
-    assert_allclose(report.rows_without_overlap, np.mean(chances.min(axis=1) < 0.01), atol=0.1)
+    assert report.overlap > 0.01
+    without = np.mean(chances.min(axis=1) < report.overlap)
+    assert_allclose(report.rows_without_overlap, without, atol=0.1)
     assert "Little overlap" in report.sentence
     known, _ = make_data(lambda X: 5.0 * X[:, 0], assignment=chances)
     report = fitted(known).report.assignment
     assert report.chosen == "known"
     assert_allclose(report.smallest, chances.min())
     assert "inverse weights reach 67" in AssignmentReport("shares", smallest=0.015).sentence
+
+
+def test_no_case_carries_the_bounds_where_probabilities_vary():
+    data, chances = make_data(lambda X: 5.0 * X[:, 0], n_samples=1000)
+    known, _ = make_data(lambda X: 5.0 * X[:, 0], n_samples=1000, assignment=chances)
+    for each in (data, known):
+        fit = fitted(each)
+        least = least_probability(1000, chances.shape[1])
+        assert fit.report.assignment.overlap == least
+        scores = cross_fit_scores(fit, each, [Instrument(), Unconfounded()])
+        assert np.abs(scores["instrument"].values).max() <= 1.0 + 1.0 / least
+        # Decisions are no arms: their weights have the limit of before.
+        clipped = cross_fit_scores(fit, each, [Unconfounded()], overlap=0.01)["unconfounded"]
+        assert_allclose(scores["unconfounded"].values, clipped.values)
+    by_lot = np.full_like(chances, 1.0 / chances.shape[1])
+    even, _ = make_data(lambda X: 0.0 * X[:, 0], n_samples=1000, assignment=by_lot)
+    assert fitted(even).report.assignment.overlap == 0.01
 
 
 def test_words_for_it():

@@ -101,7 +101,7 @@ def test_a_run_goes_on_and_the_page_has_all_draws(tmp_path, small_population):
     reproduce(EXPERIMENT, tasks[:3], setup, tmp_path / "runs")
     results = reproduce(EXPERIMENT, tasks, setup, tmp_path / "runs", resume=True).read()
     assert len(results) == 6
-    assert set(results["outcome"]) <= {"covered", "refused", "cautioned", "missed"}
+    assert set(results["outcome"]) <= {"covered", "refused", "cautioned", "stated", "missed"}
     first = results[(results["cell"] == "decisions") & (results["repetition"] == 0)]
     alone = [[row["lower"], row["upper"]] for row in run_task(tasks[0], setup)]
     assert_allclose(first[["lower", "upper"]].to_numpy(), alone, atol=1e-6)  # NaN where refused
@@ -128,6 +128,13 @@ def test_a_row_holds_if_it_covers_or_is_not_silent():
     often = table.loc["model"].copy()
     often[["draws", "given", "covers", "cautioned"]] *= 10
     assert not may_hold(often, CELLS["model"])  # ten in a hundred are
+
+
+def test_a_false_assumption_that_is_stated_is_no_silent_miss_and_no_doubt():
+    answer = Answer("share", 0.6, 0.7, 0.5, stated=True)
+    assert answer.outcome == "stated"
+    assert Answer("share", 0.6, 0.7, 0.65, stated=True).outcome == "covered"
+    assert Answer("share", 0.6, 0.7, 0.5, "it is doubtful", stated=True).outcome == "cautioned"
 
 
 def test_a_share_of_rows_holds_on_average_over_draws():

@@ -212,6 +212,7 @@ class _Against:
     event: tuple[int, ...] | None = None
     name = "against"
     needs_halves = False
+    needs_decision_makers = True
 
     def score(self, rows: Rows, overlap: float) -> Scores:
         """Largest difference that contradicts the order."""
@@ -271,6 +272,7 @@ class _LeastRatio:
     assumption: Combination
     name = "least"
     needs_halves = False
+    needs_decision_makers = True
 
     def score(self, rows: Rows, overlap: float) -> Scores:
         """The ratio by the model, repeated in every column."""
@@ -318,6 +320,7 @@ class _AlongLeniency:
     event: tuple[int, ...]
     name = "along leniency"
     needs_halves = False
+    needs_decision_makers = True
 
     def score(self, rows: Rows, overlap: float) -> Scores:
         """The score in the first column, zero in the others."""

@@ -220,7 +220,8 @@ def notes_of(result: "Estimated") -> list[str]:
     if result.sample.bounded_share > 0.0:
         notes.append(bounded_text(result.sample.bounded_share))
     # Nothing that sounds like a guarantee stands beside a reason to doubt the bounds.
-    doubtful = result.crossed or result.sample.cautions
+    unsettled = "not to be trusted" in result.sample.assignment
+    doubtful = result.crossed or result.sample.cautions or result.sample.refusal is not None or unsettled
     if result.sample.sharpness_lost > LARGE_LOSS and not doubtful:
         notes.append(
             f"These bounds are conservative by about {result.sample.sharpness_lost:.2f} (accuracy): "

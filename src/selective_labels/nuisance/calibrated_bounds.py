@@ -409,6 +409,11 @@ class WithCeilings:
         """Whether its scores need models of two disjoint halves of the rows."""
         return self.assumption.needs_halves
 
+    @property
+    def needs_decision_makers(self) -> bool:
+        """Whether it compares decision-makers."""
+        return self.assumption.needs_decision_makers
+
     def score(self, rows: Rows, overlap: float) -> Scores:
         """Score rows."""
         scores = self.assumption.score(rows, overlap)

@@ -162,8 +162,18 @@ class Scorable(Protocol):
     def needs_halves(self) -> bool:
         """Whether its scores need models of two disjoint halves of the rows."""
 
+    @property
+    def needs_decision_makers(self) -> bool:
+        """Whether it compares decision-makers."""
+
     def score(self, rows: Rows, overlap: float) -> Scores:
         """Score rows."""
+
+
+def overlap_of(fit: CrossFit) -> float:
+    """Probability below which an arm is left out."""
+    assignment = fit.report.assignment
+    return OVERLAP if assignment is None else assignment.overlap
 
 
 def cross_fit_scores(
@@ -171,7 +181,7 @@ def cross_fit_scores(
     data: SelectiveLabels,
     assumptions: Iterable[Scorable],
     *,
-    overlap: float = OVERLAP,
+    overlap: float | None = None,
     held_out: bool = True,
     label_range: LabelRange | None = None,
     pools: Sequence[Pools | None] | None = None,
@@ -190,8 +200,9 @@ def cross_fit_scores(
         decision-makers and classes.
     assumptions : iterable of assumption objects
         See :mod:`selective_labels.assumptions`. Some need ``cross_fit(in_halves=True)``.
-    overlap : float
-        Smallest probability at which an arm is selected or a decision is inversely weighted.
+    overlap : float, optional
+        Smallest probability at which an arm is selected or a decision is inversely weighted. Default: for
+        arms :func:`overlap_of`, for decisions `OVERLAP`.
     held_out : bool
         If True, the model fitted without a row scores it. If False, the rows are new, and scores are averaged
         over the models of all folds.
@@ -206,7 +217,9 @@ def cross_fit_scores(
         Keyed by the name of the assumption.
     """
     chosen = {each.name: each for each in assumptions}
-    _check(fit, data, chosen.values(), overlap, held_out)
+    of_decisions = OVERLAP if overlap is None else overlap
+    of_arms = overlap_of(fit) if overlap is None else overlap
+    _check(fit, data, chosen.values(), of_decisions, held_out)
     n_classes = len(data.classes)
     # Given probabilities have no noise, so the best arm needs no lead.
     given = fit.report.chosen == "injected"
@@ -234,7 +247,7 @@ def cross_fit_scores(
             pair = [model.joint(data.features[here]) for model in fold.models]
             arm = fold.lookup[data.decision_maker_codes[here]]
             shares = probability(here)
-            lead = 0.0 if leniency is None else required_lead(shares, leniency, n_fitted, overlap)
+            lead = 0.0 if leniency is None else required_lead(shares, leniency, n_fitted, of_arms)
             known = None if label_range is None else label_range.take(here)
             chunk = Rows(pair[0], pair[-1], arm, data.y[here], shares, lead, known, n_units, n_fitted, formed)
             chunk = replace(
@@ -244,7 +257,8 @@ def cross_fit_scores(
                 accepted=None if accepted is None else accepted[here],
             )
             for name, assumption in chosen.items():
-                part = expected_scores(assumption, chunk, overlap, None if weights is None else weights[here])
+                least = of_arms if assumption.needs_decision_makers else of_decisions
+                part = expected_scores(assumption, chunk, least, None if weights is None else weights[here])
                 _add(totals[name], here, part)
                 if part.laminar_scores is not None:
                     kept = laminar_scores.setdefault(name, part.laminar_scores.empty(len(data)))

@@ -41,7 +41,7 @@ from selective_labels.nuisance.score_formulas import (
     Scores,
     required_lead,
 )
-from selective_labels.nuisance.scores import fold_pools, leniency_order, n_independent, probe_of
+from selective_labels.nuisance.scores import fold_pools, leniency_order, n_independent, overlap_of, probe_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +56,8 @@ class FoldScorer:
         Rows of the fold on which arms are compared.
     leniency : (n_arms,) array or None
         Values that order the arms by leniency, for the lead that the best arm needs.
+    overlap : float
+        Probability below which an arm is left out.
     """
 
     fold: FoldModel
@@ -64,6 +66,7 @@ class FoldScorer:
     n_fitted: int
     probe: HeldOutPredictions
     leniency: np.ndarray | None = None
+    overlap: float = OVERLAP
 
     def rows(self, data: SelectiveLabels, here: np.ndarray, shares: np.ndarray) -> Rows:
         """Return rows with all inputs of their scores; `shares` holds their probabilities of arms."""
@@ -87,7 +90,7 @@ class FoldScorer:
         """Return the rows with a known range of class probabilities; arms are then not pooled."""
         lead: np.ndarray | float = 0.0
         if self.leniency is not None:
-            lead = required_lead(rows.propensity, self.leniency, self.n_fitted, OVERLAP)
+            lead = required_lead(rows.propensity, self.leniency, self.n_fitted, self.overlap)
         return replace(rows, label_range=known, pools=None, lead=lead)
 
 
@@ -104,7 +107,7 @@ def fold_scorers(fit: CrossFit, data: SelectiveLabels) -> tuple[FoldScorer, ...]
         if not given:
             pools = fold_pools(fit, fold, data, fit.held_out != number)
             leniency = leniency_order(fit, fold, data.features[rows], data.weights[rows])
-        found.append(FoldScorer(fold, pools, n_units, n_fitted, probe, leniency))
+        found.append(FoldScorer(fold, pools, n_units, n_fitted, probe, leniency, overlap_of(fit)))
     return tuple(found)
 
 
@@ -362,7 +365,8 @@ class FittedRepeat:
                 for each in assumptions:
                     known = ranges.get(each.name)
                     some = rows if known is None else judge.within(rows, known.take(here))
-                    parts[each.name].append(each.score(some, OVERLAP))
+                    least = judge.overlap if each.needs_decision_makers else OVERLAP
+                    parts[each.name].append(each.score(some, least))
         places = np.argsort(np.concatenate(order), kind="stable")
         return {name: _joined(found, places) for name, found in parts.items()}
 
