@@ -23,7 +23,7 @@ from selective_labels.evaluation.predictions import EvaluationRequest, read_pred
 from selective_labels.evaluation.results import Sample
 from selective_labels.evaluation.scored_rows import ScoredSample, chosen_assumptions
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.empirical_bayes import Ranks, Shrunken, false_discoveries
+from selective_labels.inference.empirical_bayes import Ranks, Shrunken, false_discoveries, share_below
 from selective_labels.inference.evidence import covariance
 from selective_labels.inference.standard_errors import cluster_codes
 
@@ -459,13 +459,8 @@ def _share_beaten(
         for rows in draws:
             some, noise = values[rows], error[rows]
             centre = float(np.average(some, weights=1.0 / noise**2))
-            shares.append(_negative(some, noise, centre))
+            shares.append(share_below(some, noise, centre))
         found.append(np.array(shares))
     tail = (1.0 - level) / 2.0
     interval = float(np.quantile(found[0], tail)), float(np.quantile(found[1], 1.0 - tail))
     return (float(found[0][0]), float(max(found[1][0], found[0][0]))), interval
-
-
-def _negative(values: Array, errors: Array, centre: float) -> float:
-    """Mean of P(θ_j < 0 | θ̂_j)."""
-    return float(Shrunken.of(values, errors, centre=centre).below().mean())

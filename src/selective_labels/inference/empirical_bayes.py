@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from scipy.special import ndtr
 from scipy.stats import norm
 
 from selective_labels._errors import UndefinedError
@@ -56,20 +57,27 @@ class Shrunken:
         >>> found.value.round(2), round(found.spread, 2)
         (array([-1.2, -0.6,  0.6,  1.2]), 1.22)
         """
-        away, noise = estimates - centre, np.maximum(errors**2, np.finfo(float).tiny)
-        known = np.isfinite(away) & np.isfinite(noise)
-        variance = 0.0
-        for _ in range(2):
-            variance = _spread(away[known], noise[known], variance)
-        weight = variance / (variance + noise)
-        value = centre + weight * away
-        bias = noise / variance  # (1 / w - 1)² A / σ², with 1 / w - 1 = σ² / A
+        variance, weight = _shrinkage(estimates - centre, errors)
+        value = centre + weight * (estimates - centre)
+        bias = errors**2 / variance  # (1 / w - 1)² A / σ², with 1 / w - 1 = σ² / A
         reach = critical_values(bias, level) * weight * errors
         return cls(value, np.sqrt(weight) * errors, value - reach, value + reach, float(np.sqrt(variance)))
 
-    def below(self, limit: float = 0.0) -> Array:
-        """P(θ_j < limit | θ̂_j) if the θ_j are normal, (n,)."""
-        return np.asarray(norm.cdf((limit - self.value) / np.maximum(self.error, np.finfo(float).tiny)))
+
+def share_below(estimates: Array, errors: Array, centre: float) -> float:
+    """Mean of P(θ_j < 0 | θ̂_j) if the θ_j are normal, shrunk towards a centre."""
+    _, weight = _shrinkage(estimates - centre, errors)
+    value, error = centre + weight * (estimates - centre), np.sqrt(weight) * errors
+    return float(ndtr(-value / np.maximum(error, np.finfo(float).tiny)).mean())
+
+
+def _shrinkage(away: Array, errors: Array) -> tuple[float, Array]:
+    """A, and the weights w."""
+    noise = np.maximum(errors**2, np.finfo(float).tiny)
+    known, variance = np.isfinite(away) & np.isfinite(noise), 0.0
+    for _ in range(2):
+        variance = _spread(away[known], noise[known], variance)
+    return variance, variance / (variance + noise)
 
 
 def _spread(away: Array, noise: Array, variance: float) -> float:
