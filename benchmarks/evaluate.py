@@ -34,7 +34,7 @@ def measure() -> list[Ratio]:
     return [
         *all_metrics(),
         *(several_questions(*each) for each in QUESTIONED),
-        *(each for nuisance in (None, "logistic") for each in people(nuisance)),
+        *people(),
     ]
 
 
@@ -90,13 +90,13 @@ def several_questions(n_classes: int, n_makers: int) -> Ratio:
     )
 
 
-def people(nuisance: str | None) -> list[Ratio]:
+def people() -> list[Ratio]:
     """Questions about people who decide on one `Evaluator`, each over fitting it."""
     X, y, maker = make_table(N_SAMPLES, 1_000)
     data = sl.SelectiveLabels.from_arrays(X, y, decision_maker=maker)
     generator, score = np.random.default_rng(0), -X[:, 0]
     shown, group = generator.integers(0, 2, len(data)), generator.integers(0, 2, len(data))
-    evaluator = sl.Evaluator(data, n_jobs=1, nuisance=nuisance, random_state=0)
+    evaluator = sl.Evaluator(data, n_jobs=1, random_state=0)
     fitting = timed(lambda: evaluator.evaluate("human"))[0]
     questions = {
         "deciders": lambda: evaluator.deciders(score=score),
@@ -106,10 +106,10 @@ def people(nuisance: str | None) -> list[Ratio]:
     }
     return [
         median_ratio(
-            f"{name}, n=100,000, J=1,000, K=3, nuisance={nuisance}, over fitting the Evaluator",
+            f"{name}, n=100,000, J=1,000, K=3, over fitting the Evaluator",
             ask,
             lambda: fitting,
-            0.2 if nuisance is None else None,
+            0.2,
         )
         for name, ask in questions.items()
     ]
