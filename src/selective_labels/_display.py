@@ -18,11 +18,15 @@ def digits(value: float, significant: int = 4) -> str:
 
     Examples
     --------
-    >>> digits(0.123456), digits(1412.3, 3), digits(-12345.6)
-    ('0.1235', '1,412', '-12,346')
+    >>> digits(0.123456), digits(1412.3, 3), digits(-12345.6), digits(9999.9), digits(0.00001234)
+    ('0.1235', '1,412', '-12,346', '10,000', '0.00001234')
     """
-    large = 10.0**significant <= abs(value) < 1e15
-    return f"{value:,.0f}" if large else f"{value:.{significant}g}"
+    rounded = float(f"{value:.{significant}g}")
+    if 10.0**significant <= abs(rounded) < 1e15:
+        return f"{value:,.0f}"
+    if 1e-12 < abs(rounded) < 1e-4:
+        return np.format_float_positional(rounded, trim="-")
+    return f"{value:.{significant}g}"
 
 
 class Display(ABC):

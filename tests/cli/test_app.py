@@ -85,7 +85,7 @@ def test_plan_starts_from_the_checks_a_number_or_a_comparison(run, command, give
 def test_plan_takes_scores_and_costs_as_compare_does(run, command, refused):
     costs = (*SCORED, "--against", "human", "--cost", "[[0,1],[5,0]]")
     found = document(run(*command("plan", *costs), "--format", "json"), "plan")
-    assert "cost of a (score, as many accepted) minus that of b (human)" in found["title"]
+    assert "cost of a (score, as many accepted as now) minus that of b (human)" in found["title"]
     compared = ("--a", "score", "--b", "human", *costs[-2:])
     width = document(run(*command("compare", *compared), "--format", "json"), "compare")["comparison"]
     now = found["ways"][0]

@@ -15,6 +15,7 @@ import selective_labels as sl
 from selective_labels._validation import Fitting, Roles
 from selective_labels.cli.app import app
 from selective_labels.evaluation.evaluator import Inference
+from selective_labels.report.assess import ReportSettings
 
 from .conftest import QUICK, ROLES
 
@@ -115,6 +116,8 @@ def parameters_of(function):
     names = set(parameters)
     if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
         names |= {*Roles.__annotations__, *Fitting.__annotations__, *Inference.__annotations__}
+    if function is sl.assess:
+        names |= {*ReportSettings.__annotations__}
     return names
 
 

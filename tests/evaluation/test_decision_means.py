@@ -50,11 +50,31 @@ def test_a_policy_curve_inspects_the_highest_scores():
         for one, other in zip(curve.evaluations[ours], turned.evaluations[theirs], strict=True):
             np.testing.assert_allclose(ends(one), ends(other), rtol=1e-9)
     chosen, same = curve.cut_offs.minimax_regret, turned.cut_offs.minimax_regret
-    assert curve.cut_offs.thresholds[chosen] == -turned.cut_offs.thresholds[same]
-    inspected = np.mean(curve.cut_offs.thresholds[chosen] < SCORE)
-    assert inspected == pytest.approx(curve.cut_offs.acceptance[chosen], abs=1e-12)
-    assert "a score above" in str(curve)
+    assert chosen == same
+    threshold = curve.cut_offs.thresholds[chosen]
+    assert np.mean(threshold <= SCORE) == pytest.approx(curve.cut_offs.acceptance[chosen], abs=1e-12)
+    assert "or more)" in str(curve)
     assert "failures" not in str(curve)
+
+
+@pytest.mark.parametrize("data", [INSPECTED, ACCEPTED], ids=["inspect", "accept"])
+def test_the_recommended_cut_off_is_that_of_a_policy(data):
+    points = np.round(10.0 * SCORE) * (1 if data is INSPECTED else -1)  # many cases have the same score
+    event = {} if data is INSPECTED else {"pos_label": 0}
+    cut_offs = sl.policy_curve(points, data, cost=MATRIX, rates=[0.5], **event, **HOW).cut_offs
+    for place in (5, cut_offs.minimax_regret, 20):
+        policy = sl.Policy(points, threshold=float(cut_offs.thresholds[place]))
+        found = sl.evaluate(policy, data, metric=["acceptance", "cost"], cost=MATRIX, **event, **HOW)
+        assert found[0].lower == pytest.approx(cut_offs.acceptance[place], abs=1e-12)
+        assert found[1].upper == pytest.approx(cut_offs.worst_cost[place], rel=1e-9)
+
+
+@pytest.mark.parametrize(("missed", "said"), [(4e9, "inspect every case"), (300, "inspect no case")])
+def test_a_rule_that_acts_on_every_case_or_none_is_called_that(missed, said):
+    cost = {"inspect": 400, "missed": missed}
+    curve = sl.policy_curve(SCORE, INSPECTED, cost=cost, rates=[0.5], **HOW)
+    assert f"Smallest regret in the worst case: {said};" in str(curve)
+    assert INSPECTED.vocabulary.say(curve.money_a_year(1000)).startswith(f"To {said} would")
 
 
 def test_the_humans_cost_is_one_figure_whatever_the_way():

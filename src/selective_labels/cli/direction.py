@@ -24,12 +24,12 @@ def question(label: Any, vocabulary: Vocabulary) -> str:
     Examples
     --------
     >>> print(question("default", Vocabulary()))
-    Compare refused cases with accepted cases that have the same features: are those refused more likely to
-    be 'default'?
+    Compare refused cases with accepted cases that have the same features: are refused cases more likely
+    to be 'default'?
     """
     asked = vocabulary.say(
         "Compare refused cases with accepted cases that have the same features: "
-        "are the refused more likely to be"
+        "are refused cases more likely to be"
     )
     return f"{asked} {shown(label)}?"
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import typer
 
+from selective_labels._display import digits
 from selective_labels._errors import InputError, TableError, several, shown
 from selective_labels._vocabulary import ACCEPT, INSPECT, Vocabulary
 from selective_labels.cli.console import speak
@@ -642,21 +643,27 @@ def require_cut(cut: CutOptions) -> None:
         raise TableError(f"--acceptance {cut.acceptance:g} must lie between 0 and 1: a share of the cases.")
 
 
-def described(name: str, cut: CutOptions, by_policy: bool, team: str | None = None) -> str:
+def described(name: str, stakes: Stakes, team: str | None = None) -> str:
     """Describe predictions and how they are cut.
 
     Examples
     --------
-    >>> described("score", CutOptions(acceptance=0.6), True, "both")
+    >>> described("score", Stakes.read(None, CutOptions(acceptance=0.6)), "both")
     'score with acceptance 0.6, and human: both'
+    >>> described("score", replace(Stakes.read(None, CutOptions(threshold=20), human=True), means="inspect"))
+    'score of 20 or more'
     """
-    words = name
+    words, cut = name, stakes.cut
     if cut.threshold is not None:
-        words += f" below {cut.threshold:g}" if by_policy else f" cut at {cut.threshold:g}"
+        at = digits(cut.threshold)
+        if not stakes.by_policy:
+            words += f" cut at {at}"
+        else:
+            words += f" of {at} or more" if stakes.means == INSPECT else f" below {at}"
     if cut.acceptance is not None:
         words += f" with acceptance {cut.acceptance:g}"
-    if by_policy and cut.threshold is None and cut.acceptance is None:
-        words += ", as many accepted"
+    if stakes.by_policy and cut.threshold is None and cut.acceptance is None:
+        words += ", as many accepted as now"
     return words if team is None else f"{words}, and human: {team}"
 
 
@@ -747,8 +754,8 @@ class Judging:
             # A threshold meant for another column of scores would give every case the same class.
             raise TableError(
                 f"--threshold {threshold:g} gives every case one class: scores of this model are "
-                f"{scores.min():.2g} to {scores.max():.2g}. To cut a column only, let the model predict "
-                "first (selective-labels predict) and give its predictions as a column, too."
+                f"{digits(scores.min(), 3)} to {digits(scores.max(), 3)}. To cut a column only, let the "
+                "model predict first (selective-labels predict) and give its predictions as a column, too."
             )
         return self._cut(scores)
 

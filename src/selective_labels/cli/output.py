@@ -19,7 +19,7 @@ from selective_labels._display import Described
 from selective_labels._errors import several, shown
 from selective_labels.assumptions.base import VIOLATED, WARNING
 from selective_labels.cli.console import spoken, warnings_told
-from selective_labels.cli.inputs import Loaded, Stakes
+from selective_labels.cli.inputs import Loaded, Stakes, described
 from selective_labels.cli.options import Format
 from selective_labels.cli.verdicts import (
     check_verdict,
@@ -383,7 +383,7 @@ def evaluate_view(
     assumed = [assumption_text(name, sentence) for name, sentence in sentences.items()]
     shown = [*results, *gaps]
     parts = [_intervals(shown), *_said(shown), *assumed, *notes, *_data_parts(loaded)]
-    verdict = evaluation_verdict(results, subject["name"])
+    verdict = evaluation_verdict(results, described(subject["name"], policy_measures))
     return View(document, _plain_rows(rows), verdict, parts, policy_measures.sentences(loaded.classes))
 
 

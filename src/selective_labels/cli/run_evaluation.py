@@ -265,8 +265,8 @@ def set_against(
             **fitting.keywords,
         )
     called = (
-        described(contest.a, cut, policy_measures.by_policy, contest.team),
-        contest.b if contest.b == HUMAN else described(contest.b, cut, policy_measures.by_policy),
+        described(contest.a, policy_measures, contest.team),
+        contest.b if contest.b == HUMAN else described(contest.b, policy_measures),
     )
     notes = [note for name, saved in models.items() for note in training_notes(saved, loaded.prepared, name)]
     said = [
@@ -520,8 +520,8 @@ def make_plan(
         else:
             compared = compare(judged, other, data, **how)
             a, b = str(_described(subject)["name"]), str(wanted.against)
-            first = described(a, cut, policy_measures.by_policy)
-            second = b if b == HUMAN else described(b, cut, policy_measures.by_policy)
+            first = described(a, policy_measures)
+            second = b if b == HUMAN else described(b, policy_measures)
             result = replace(compared, a=first, b=second)
         found = plan(
             result,

@@ -15,6 +15,7 @@ from selective_labels.assumptions.base import (
     UNCHECKED,
     VIOLATED,
 )
+from selective_labels.assumptions.instrument import Unconfounded
 from selective_labels.assumptions.parse import by_name
 from selective_labels.evaluation.deciders import Deciders
 from selective_labels.evaluation.drift import Drift
@@ -86,9 +87,23 @@ def evaluation_verdict(results: Evaluations, name: str) -> str:
     contradicted = [each.assumption for each in about if each.empty or results.contradicts(each)]
     if not usable:
         return f"{first.title} of {name}: no value. {first.reason or ''}".strip()
-    best = usable[-1]
+    best = _strongest(usable)
     refuted = "".join(f" The data contradict {each}." for each in contradicted)
-    return f"{best.title} of {name} among all cases: {_range(best)}, {condition(best.assumption)}.{refuted}"
+    comma = "," if ", " in name else ""
+    under = condition(best.assumption)
+    return f"{best.title} of {name}{comma} among all cases: {_range(best)}, {under}.{refuted}"
+
+
+def _strongest(results: Sequence[Evaluation]) -> Evaluation:
+    """The last of some results, weakest assumption first, that answers the question.
+
+    What a check refuses does not, and neither does unconfoundedness beside others: it does not refine them.
+    """
+    trusted = [each for each in results if each.sample.refusal is None] or results
+    return next(
+        (each for each in reversed(trusted) if each.assumption != Unconfounded.name),
+        trusted[-1],
+    )
 
 
 def _of_subgroups(results: Evaluations) -> str:
@@ -110,7 +125,10 @@ def comparison_verdict(result: Comparison) -> str:
         return f"Verdict: none. {result.reason or 'There is no interval.'}"
     under = condition(result.assumption)
     if result.verdict == "undecided":
-        return f"Verdict: undecided. {result.metric}: {ends}, {under}. That does not make them equal."
+        return (
+            f"Verdict: undecided between a ({result.a}) and b ({result.b}). {result.metric}: {ends}, "
+            f"{under}. That does not make them equal."
+        )
     other = "b" if result.verdict == "a" else "a"
     better = f"{result.verdict} ({getattr(result, result.verdict)})"
     return (
@@ -121,12 +139,12 @@ def comparison_verdict(result: Comparison) -> str:
 
 def ladder_verdict(found: Ladder) -> str:
     """The metric under the strongest assumption that the data do not contradict, and under none."""
-    valued = [each for each in found if each.evaluation.defined]
+    valued = [each for each in found if each.evaluation.defined and not each.contradicted]
     refuted = [each.adds for each in found if each.contradicted]
     contradicted = f" The data contradict {', '.join(refuted)}." if refuted else ""
     if not valued:
         return f"{found[0].evaluation.metric}: no value.{contradicted}"
-    first, best = valued[0].evaluation, valued[-1].evaluation
+    first, best = valued[0].evaluation, _strongest([each.evaluation for each in valued])
     said = f"{best.metric} among all cases: {_range(best)}, {condition(best.assumption)}"
     if best is not first:
         said += f"; {_ends(first.lower, first.upper)} {condition(first.assumption)}"

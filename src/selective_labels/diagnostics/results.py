@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from selective_labels._display import Display, new_axes
+from selective_labels._display import Display, digits, new_axes
 from selective_labels._errors import UndefinedError
 from selective_labels._validation import require_choice
 from selective_labels.assumptions.base import (
@@ -234,7 +234,7 @@ def _rows(diagnosis: "Diagnosis") -> list[tuple[str, ...]]:
             result.code,
             f"{result.family}: {result.name}",
             result.status,
-            "" if result.statistic is None else f"{result.statistic:.4g}",
+            "" if result.statistic is None else digits(result.statistic),
             "" if result.p_value is None else f"{result.p_value:.3f}",
         )
         for result in diagnosis

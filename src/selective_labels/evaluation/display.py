@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from selective_labels._display import Described, html_table, new_axes, text_table
+from selective_labels._display import Described, digits, html_table, new_axes, text_table
 from selective_labels._errors import InputError
 from selective_labels.assumptions.parse import named, names
 
@@ -527,8 +527,8 @@ def in_words(values: Sequence[Any] | np.ndarray, most: int = 5) -> str:
     return shown if len(values) <= most else f"{shown} and {len(values) - most} more"
 
 
-def money_a_year(doing: str, ends: tuple[float, float], cases_per_year: float) -> str:
-    """Say what a change of the mean cost of a case means for the cases of a year.
+def money_a_year(doing: str, ends: tuple[float, float], cases_per_year: float | None) -> str:
+    """Say what a change of the mean cost of a case means for the cases of a year, or for one case.
 
     Examples
     --------
@@ -536,12 +536,19 @@ def money_a_year(doing: str, ends: tuple[float, float], cases_per_year: float) -
     'Following the score would cost between 250,000 less and 60,000 more a year than today.'
     >>> money_a_year("Following the score", (-12.5, -3.0), 20_000)
     'Following the score would save between 60,000 and 250,000 a year compared with today.'
+    >>> money_a_year("Following the score", (-12.5, 3.0), None)
+    'Following the score would cost between 12.5 less and 3 more a case than today.'
     """
-    low, high = (each * cases_per_year for each in ends)
-    if not np.isfinite([low, high]).all():
+    if not np.isfinite(ends).all():
         return f"{doing}: the data set no limit to what it costs or saves."
+    if cases_per_year is None:
+        (low, high), unit = ends, "a case"
+        less, more = digits(abs(low), 3), digits(abs(high), 3)
+    else:
+        (low, high), unit = (each * cases_per_year for each in ends), "a year"
+        less, more = f"{abs(low):,.0f}", f"{abs(high):,.0f}"
     if high <= 0.0:
-        return f"{doing} would save between {-high:,.0f} and {-low:,.0f} a year compared with today."
+        return f"{doing} would save between {more} and {less} {unit} compared with today."
     if low >= 0.0:
-        return f"{doing} would cost between {low:,.0f} and {high:,.0f} more a year than today."
-    return f"{doing} would cost between {-low:,.0f} less and {high:,.0f} more a year than today."
+        return f"{doing} would cost between {less} and {more} more {unit} than today."
+    return f"{doing} would cost between {less} less and {more} more {unit} than today."

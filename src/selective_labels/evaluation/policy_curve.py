@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from selective_labels._display import Described, new_axes
+from selective_labels._display import Described, digits, new_axes
 from selective_labels._errors import InputError
 from selective_labels._validation import require_choice, the_only
 from selective_labels._vocabulary import INSPECT
@@ -224,7 +224,9 @@ class PolicyCurve(Described):
             raise InputError("money a year needs costs, and the rule 'score': give cost=.", "cost")
         place = self.cut_offs.minimax_regret
         change = self.difference("human", float(self.cut_offs.acceptance[place]), COST)
-        doing = f"Following {name} at {self.cut_offs.thresholds[place]:.4g}"
+        what = self.cut_offs.constant(place)
+        doing = f"Following {name} at {digits(self.cut_offs.thresholds[place])}"
+        doing = doing if what is None else f"To {what}"
         return money_a_year(doing, (change.ci_lower, change.ci_upper), cases_per_year)
 
     def sentences(self) -> list[str]:
@@ -403,7 +405,8 @@ def policy_curve_of(
         by_name = {policy_measure.name: policy_measure for policy_measure in policy_measures}
         cut_offs = choose_cut_off(sample, risk, by_name[COST], assumption, thresholds, confidence_level)
         if means == INSPECT:  # the order of acting is minus the score
-            cut_offs = replace(cut_offs, thresholds=-cut_offs.thresholds, decision_means=means)
+            lowest = _lowest_above(-cut_offs.thresholds, -risk)
+            cut_offs = replace(cut_offs, thresholds=lowest, decision_means=means)
     return PolicyCurve(
         rule=rule,
         pos_label=cases.classes.tolist()[policy_sample.failure],
@@ -419,6 +422,18 @@ def policy_curve_of(
         policy_measures={policy_measure.name: policy_measure for policy_measure in policy_measures},
         simultaneous=bands,
     )
+
+
+def _lowest_above(thresholds: Array, scores: Array) -> Array:
+    """The smallest score above each threshold, which says the same as "from here on".
+
+    Examples
+    --------
+    >>> _lowest_above(np.array([5.0, 2.0, 1.0, -0.1]), np.array([0.0, 2.0, 5.0, 2.0])).round(3)
+    array([5., 5., 2., 0.])
+    """
+    values = np.unique(scores)
+    return np.append(values, np.nextafter(values[-1], np.inf))[np.searchsorted(values, thresholds, "right")]
 
 
 def decision_maker_points(policy_sample: AnyPolicySample, confidence_level: float = 0.95) -> pd.DataFrame:

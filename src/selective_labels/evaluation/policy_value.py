@@ -13,6 +13,7 @@ from scipy.stats import t as student
 from selective_labels._display import digits
 from selective_labels._errors import UndefinedError
 from selective_labels._vocabulary import ACCEPT, INSPECT
+from selective_labels.evaluation.metrics import SHARE_ROUNDING
 from selective_labels.evaluation.policy import Cases, PolicyActions, PolicyMeasure, mixed
 from selective_labels.evaluation.predictions import any_pending, seen_worth
 from selective_labels.identification.bounds import Array, Bounds, allocate_slack
@@ -286,7 +287,7 @@ class CutOffs:
     ----------
     thresholds : (n_cut_offs,) array
         Ascending, and cases with a score below the threshold are accepted; where a yes inspects descending,
-        and cases with a score above the threshold are inspected.
+        and cases with a score from the threshold on are inspected, as in :class:`Policy`.
     acceptance : (n_cut_offs,) array
         Acceptance rate at each threshold.
     worst_cost : (n_cut_offs,) array
@@ -339,17 +340,27 @@ class CutOffs:
             }
         )
 
+    def constant(self, place: int) -> str | None:
+        """What a threshold does that acts on every case or on none; None for any other."""
+        share = float(self.acceptance[place])
+        if share >= 1.0 - SHARE_ROUNDING:
+            return "accept every case"
+        return "accept no case" if share <= SHARE_ROUNDING else None
+
+    def doing(self, place: int) -> str:
+        """What a threshold does, as a clause."""
+        cut = digits(self.thresholds[place])
+        scores = f"a score of {cut} or more" if self.decision_means == INSPECT else f"a score below {cut}"
+        return self.constant(place) or f"accept {self.acceptance[place]:.0%} ({scores})"
+
     def sentences(self) -> list[str]:
         """Describe the recommended thresholds and their uncertainty."""
         cost, regret = self.minimax_cost, self.minimax_regret
         inside = self.acceptance[self.could_be_best]
-        side = "above" if self.decision_means == INSPECT else "below"
         return [
-            f"Smallest cost in the worst case: accept {self.acceptance[cost]:.0%} (a score {side} "
-            f"{digits(self.thresholds[cost])}); it costs {digits(self.worst_cost_upper[cost])} a case at "
-            "most.",
-            f"Smallest regret in the worst case: accept {self.acceptance[regret]:.0%} (a score {side} "
-            f"{digits(self.thresholds[regret])}); the best cut-off saves "
+            f"Smallest cost in the worst case: {self.doing(cost)}; it costs "
+            f"{digits(self.worst_cost_upper[cost])} a case at most.",
+            f"Smallest regret in the worst case: {self.doing(regret)}; the best cut-off saves "
             f"{digits(self.worst_regret_upper[regret])} a case at most.",
             f"Both limits are {self.confidence_level:.0%} limits for all {len(self.thresholds)} cut-offs at "
             "once, so they hold for the recommended ones.",

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from selective_labels._display import digits
 from selective_labels._vocabulary import Vocabulary
 from selective_labels.assumptions.parse import known
 
@@ -75,7 +76,7 @@ def number(value: float | None) -> str:
     """
     if value is None:
         return NOTHING
-    return (f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}").replace("-", "−")
+    return digits(value).replace("-", "−")
 
 
 def p_value(value: float | None) -> str:
