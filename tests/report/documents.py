@@ -200,6 +200,7 @@ def model(key, name, middle):
         "key": key,
         "name": name,
         "description": "Trained on labeled cases only.",
+        "does": None,
         "labeled": {"accuracy": 0.8, "tpr": None},
         "evaluations": evaluations,
     }
@@ -407,7 +408,14 @@ def explored(key):
         "points": points,
         "against_human": interval(0.05, 0.02),
         "step": {"more": 0.1, **interval(0.05, 0.02)},
-        "cut_off": {"accept": 0.4, "worst_regret": 0.013, "could_be_best": [0.35, 0.55]},
+        "cut_off": {
+            "accept": 0.4,
+            "threshold": 0.3,
+            "does": None,
+            "against_human": interval(0.02, 0.03),
+            "worst_regret": 0.013,
+            "could_be_best": [0.35, 0.55],
+        },
     }
 
 

@@ -40,8 +40,20 @@ def sections(verdict="undecided", difference=(-0.05, 0.04), disagreement=0.2, **
     ]
     return {
         "models": [
-            {"key": "yours", "name": "Yours", "labeled": {"accuracy": 0.81}, "evaluations": evaluations},
-            {"key": "ours", "name": "Ours", "labeled": {"accuracy": 0.78}, "evaluations": evaluations},
+            {
+                "key": "yours",
+                "name": "Yours",
+                "does": None,
+                "labeled": {"accuracy": 0.81},
+                "evaluations": evaluations,
+            },
+            {
+                "key": "ours",
+                "name": "Ours",
+                "does": None,
+                "labeled": {"accuracy": 0.78},
+                "evaluations": evaluations,
+            },
         ],
         "comparison": {"results": compared, "disagreement": disagreement},
         "decided": {"share": 0.35},

@@ -77,6 +77,7 @@ def write_report(source: Source, subject: SubjectOptions, fitting: FittingOption
         "trained_elsewhere": saved is not None and training_share(saved, prepared) == 0,
         "cost": cost,
         "threshold": page.shown.threshold,
+        "cases_per_year": page.shown.cases_per_year,
         "assumptions": page.assumed.one_by_one(prepared.data.classes),
     }
     store = SectionStore(page.out, _fingerprint(prepared, columns, settings, subject.model))

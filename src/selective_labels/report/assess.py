@@ -91,16 +91,18 @@ class Settings:
 
 
 def spawn_seeds(random_state: int | None) -> dict[str, int]:
-    """Derive one seed for each use; the checks use `random_state` itself, so they reproduce `diagnose`.
+    """Derive one seed for each use; checks and scores use `random_state` itself.
+
+    So they reproduce `diagnose` and `evaluate`: a figure of the page is the one that a command prints.
 
     Examples
     --------
     >>> spawn_seeds(0) == spawn_seeds(0), len(set(spawn_seeds(0).values()))
-    (True, 7)
+    (True, 6)
     """
     numbers = np.random.SeedSequence(random_state).generate_state(len(SEEDS))
     seeds = dict(zip(SEEDS, numbers.tolist(), strict=True))
-    return seeds if random_state is None else seeds | {"diagnosis": random_state}
+    return seeds if random_state is None else seeds | {"diagnosis": random_state, "scores": random_state}
 
 
 @dataclass(eq=False)
@@ -322,6 +324,7 @@ def assess(
     assumptions: Any = (),
     period: Any = None,
     every: str | None = None,
+    cases_per_year: float | None = None,
     **settings: Unpack[ReportSettings],
 ) -> dict[str, Any]:
     """Assess a table and two classification rules: compute everything that a report shows.
@@ -376,6 +379,8 @@ def assess(
         Adds the section "drift": acceptance, labels and bounds over time.
     every : "month", "quarter" or "year", optional
         Length of the periods that dates are grouped into.
+    cases_per_year : float, optional
+        With `cost`: the headline says what a change costs or saves in a year of so many cases.
     **settings
         Roles as in :class:`selective_labels.Evaluator`; `nuisance`, `cv` (a number of folds), `n_jobs` and
         `random_state` as for :class:`selective_labels.UCLClassifier` (the checks use "logistic" by default);
@@ -410,6 +415,11 @@ def assess(
     rule = _UserRule(predictions, model, trained_elsewhere, description.rule)
     how_costs = data.classes, class_code(pos_label, data.classes), data.decision_means
     question_transposed(cost, *how_costs)
+    if cases_per_year is not None:
+        if cost is None:
+            raise InputError("cases_per_year turns costs into those of a year: give cost=.", "cases_per_year")
+        if not 0.0 < cases_per_year < np.inf:
+            raise InputError.about("cases_per_year", f"is {cases_per_year!r}; it must be a positive number.")
     policy_measures = _Stakes(metric, pos_label, cost_matrix(cost, *how_costs), threshold)
     periods = None if period is None else read_periods(period, every, len(data))
     bench = _open_workbench(cases, columns, rule, policy_measures, how, sections, assumptions, periods)
@@ -429,7 +439,7 @@ def assess(
         "created": date.today().isoformat(),
         "command": description.command,
         "data": facts,
-        "summary": summarise(facts, contents, bench.basis),
+        "summary": summarise(facts, contents, bench.basis, cases_per_year),
         **contents,
     }
 
@@ -535,7 +545,7 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
     weights, columns = bench.cases.weights, bench.columns
 
     def models() -> Part:
-        part = models_part(bench.sample, bench.rules, bench.metrics)
+        part = models_part(bench.sample, bench.rules, bench.metrics, bench.event)
         # Notes on how rules were learned and the sample was scored go with the first section that uses them.
         return Part(part.content, (*part.notes, *bench.notes))
 

@@ -164,8 +164,12 @@ def _cut_off(curve: PolicyCurve) -> dict[str, Any] | None:
     if found is None:
         return None
     safest, open_ones = found.minimax_regret, found.acceptance[found.could_be_best]
+    share = float(found.acceptance[safest])
     return {
-        "accept": float(found.acceptance[safest]),
+        "accept": share,
+        "threshold": float(found.thresholds[safest]),
+        "does": found.constant(safest),
+        "against_human": ends(curve.difference("human", share, COST)),
         "worst_regret": float(found.worst_regret_upper[safest]),
         "could_be_best": [float(open_ones.min()), float(open_ones.max())],
     }

@@ -332,7 +332,7 @@ def caterpillar(
     Examples
     --------
     >>> points = [(0.2, 0.1, 0.3, "a"), (0.6, 0.5, 0.7, "b")]
-    >>> caterpillar(points, "Leniency", "Two.", ("strictest", "most lenient")).count("<circle")
+    >>> caterpillar(points, "Leniency", "Two.", ("fewest", "most")).count("<circle")
     2
     """
     chart = new_chart(title, described, LENIENCY_HEIGHT + TOP + BOTTOM, "caterpillar axes")
@@ -349,24 +349,28 @@ def caterpillar(
     return markup(chart)
 
 
-def leniency_chart(makers: Sequence[Mapping[str, Any]], title: str) -> str:
-    """Leniency of each decision-maker with error bars, from the strictest to the most lenient.
+def leniency_chart(makers: Sequence[Mapping[str, Any]], title: str, accepted: str = "accepted") -> str:
+    """Leniency of each decision-maker with error bars, from the least to the most often accepted.
 
     Parameters
     ----------
     makers : sequence of mapping
         With id, n, leniency and error, sorted by leniency.
     title : str
+    accepted : str
+        The participle of a yes.
     """
     described = (
         f"{len(makers)} decision-makers, from {percent(makers[0]['leniency'])} to "
-        f"{percent(makers[-1]['leniency'])} decided in favour."
+        f"{percent(makers[-1]['leniency'])} {accepted}."
     )
-    points = [(each["leniency"], *_reach(each, "leniency", "error"), _described(each)) for each in makers]
-    return caterpillar(points, title, described, ("strictest", "most lenient"))
+    points = [
+        (each["leniency"], *_reach(each, "leniency", "error"), _described(each, accepted)) for each in makers
+    ]
+    return caterpillar(points, title, described, ("fewest", "most"))
 
 
-def scatter(makers: Sequence[Mapping[str, Any]], title: str) -> str:
+def scatter(makers: Sequence[Mapping[str, Any]], title: str, accepted: str = "accepted") -> str:
     """Share of a class among each decision-maker's labels against leniency; area shows the number of cases.
 
     Parameters
@@ -374,6 +378,8 @@ def scatter(makers: Sequence[Mapping[str, Any]], title: str) -> str:
     makers : sequence of mapping
         With id, n, leniency and label_rate (None where no label was observed).
     title : str
+    accepted : str
+        The participle of a yes.
 
     Examples
     --------
@@ -383,17 +389,19 @@ def scatter(makers: Sequence[Mapping[str, Any]], title: str) -> str:
     1
     """
     known = [each for each in makers if each["label_rate"] is not None]
-    described = f"{len(known)} decision-makers: leniency to the right, share among labeled cases upwards."
+    described = (
+        f"{len(known)} decision-makers: share {accepted} to the right, share among labeled cases upwards."
+    )
     chart = new_chart(title, described, LENIENCY_HEIGHT + TOP + BOTTOM + NAME, "scatter axes")
     x = round_scale(each["leniency"] for each in known)
     y = round_scale((each["label_rate"] for each in known), flipped=True)
     area = plot_area(chart, LENIENCY_HEIGHT, x, y, percent_tick, percent_tick)
-    axis_name(chart, LENIENCY_HEIGHT, "share decided in favour")
+    axis_name(chart, LENIENCY_HEIGHT, f"share {accepted}")
     most = max((each["n"] for each in known), default=1)
     for each in known:
         radius = SMALLEST + (LARGEST - SMALLEST) * sqrt(each["n"] / most)
         dot = add(area, "circle", kind="dot", cx=x(each["leniency"]), cy=y(each["label_rate"]), r=radius)
-        add(dot, "title", f"{_described(each)}, label rate {percent(each['label_rate'])}")
+        add(dot, "title", f"{_described(each, accepted)}, label rate {percent(each['label_rate'])}")
     return markup(chart)
 
 
@@ -402,8 +410,8 @@ def _reach(maker: Mapping[str, Any], value: str, error: str) -> tuple[float, flo
     return max(maker[value] - width, 0.0), min(maker[value] + width, 1.0)
 
 
-def _described(maker: Mapping[str, Any]) -> str:
-    words = f"{count(maker['n'])} cases, {percent(maker['leniency'])} decided in favour"
+def _described(maker: Mapping[str, Any], accepted: str) -> str:
+    words = f"{count(maker['n'])} cases, {percent(maker['leniency'])} {accepted}"
     return f"{cut(maker['id'], LONG - len(words))}: {words}"
 
 

@@ -146,8 +146,10 @@ def leniency_figures(document: Document) -> list[Figure]:
     title = f"{accepted}: share of each, with two standard errors to each side"
     against = say("{event} among the cases that each decision-maker accepted, by how many those are", words)
     return [
-        Figure(title, leniency_chart(makers, title), headings[:4], [row[:4] for row in rows]),
-        Figure(against, scatter(makers, against), headings, rows),
+        Figure(
+            title, leniency_chart(makers, title, words["accepted"]), headings[:4], [row[:4] for row in rows]
+        ),
+        Figure(against, scatter(makers, against, words["accepted"]), headings, rows),
     ]
 
 

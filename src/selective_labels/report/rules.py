@@ -11,6 +11,7 @@ import pandas as pd
 
 from selective_labels._errors import InputError
 from selective_labels._vocabulary import INSPECT
+from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.estimators.selected_sample import SelectedSampleClassifier
 from selective_labels.estimators.ucl import UCLClassifier
 from selective_labels.evaluation.compare import compare_sample, paired_difference
@@ -47,6 +48,18 @@ HALVES = (
 
 
 @dataclass(frozen=True, eq=False)
+class DrawnPredictions(ArrayPredictions):
+    """Predicted classes, some of which are drawn."""
+
+    drawn: np.ndarray
+
+    @property
+    def chosen(self) -> np.ndarray:  # type: ignore[override]
+        """Probability of predicting each class."""
+        return self.drawn
+
+
+@dataclass(frozen=True, eq=False)
 class ReportedRule:
     """Predictions of a rule for every case.
 
@@ -59,6 +72,8 @@ class ReportedRule:
         Score of the event; None if only classes are predicted.
     decided : (n_samples,) bool array or None
         Cases whose optimal class does not depend on the missing labels.
+    drawn : (n_samples, n_classes) array or None
+        Probabilities of the predicted classes, where those of cases with a score at the cut-off are drawn.
     """
 
     key: str
@@ -67,10 +82,21 @@ class ReportedRule:
     codes: np.ndarray
     scores: np.ndarray | None = None
     decided: np.ndarray | None = None
+    drawn: np.ndarray | None = None
 
     def subject(self, classes: np.ndarray) -> ArrayPredictions:
         """The predicted classes, in the form that evaluation functions take."""
-        return ArrayPredictions(classes[self.codes], classes, self.name)
+        predicted = classes[self.codes]
+        if self.drawn is None:
+            return ArrayPredictions(predicted, classes, self.name)
+        return DrawnPredictions(predicted, classes, self.name, self.drawn)
+
+    def constant(self, event: int, data: SelectiveLabels) -> str | None:
+        """What the rule does if that is the same for all cases; two classes."""
+        if len(data.classes) != 2 or not (self.codes == self.codes[0]).all():
+            return None
+        yes, _ = codes_of_decisions(event, 2, data.decision_means)
+        return "accepts every case" if self.codes[0] == yes else "accepts no case"
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to JSON-serializable values."""
@@ -84,7 +110,7 @@ class ReportedRule:
         """Restore a rule from the values of `to_dict`."""
         arrays = {
             name: None if values[name] is None else np.asarray(values[name])
-            for name in ("codes", "scores", "decided")
+            for name in ("codes", "scores", "decided", "drawn")
         }
         return cls(**(values | arrays))
 
@@ -172,7 +198,7 @@ def cut_at(threshold: float, scores: np.ndarray | None, event: int, classes: np.
 
 
 def _as_many(risk: np.ndarray, cases: Cases, event: int, name: str | None) -> ReportedRule:
-    """Accept as many cases as the decision-makers did; ties at the cut-off all get the majority decision."""
+    """Accept as many cases as the decision-makers did; some at the cut-off are drawn, as in Policy."""
     data = cases.data
     share = float(np.average(data.row_decision, weights=data.weights))
     accepted, _ = accept_lowest(acting_order(risk, data.decision_means), share, data.weights)
@@ -182,7 +208,10 @@ def _as_many(risk: np.ndarray, cases: Cases, event: int, name: str | None) -> Re
         "scores."
     )
     yes, no = codes_of_decisions(event, 2, data.decision_means)
-    return ReportedRule("yours", name or GIVEN, description, np.where(accepted >= 0.5, yes, no), risk)
+    drawn = np.zeros((len(risk), 2))
+    drawn[:, yes], drawn[:, no] = accepted, 1.0 - accepted
+    codes = np.where(accepted >= 0.5, yes, no)
+    return ReportedRule("yours", name or GIVEN, description, codes, risk, drawn=drawn)
 
 
 def usual_practice(cases: Cases, event: int, seeds: np.ndarray, cost: Any = None) -> ReportedRule:
@@ -333,7 +362,9 @@ def _answer(
     return {"labeled": labeled_value(sample, subject, metric), "result": result.to_dict()}
 
 
-def models_part(sample: ScoredSample, rules: Sequence[ReportedRule], metrics: Sequence[AnyMetric]) -> Part:
+def models_part(
+    sample: ScoredSample, rules: Sequence[ReportedRule], metrics: Sequence[AnyMetric], event: int
+) -> Part:
     """Evaluate every rule with the same scores, and among labeled cases.
 
     Metrics and assumptions are evaluated one by one, so that one without a value does not affect the others.
@@ -352,6 +383,7 @@ def models_part(sample: ScoredSample, rules: Sequence[ReportedRule], metrics: Se
                 "key": rule.key,
                 "name": rule.name,
                 "description": rule.description,
+                "does": rule.constant(event, sample.data),
                 "labeled": {
                     metric.name: labeled_value(sample, subject_of(rule, metric, sample.data.classes), metric)
                     for metric in metrics

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from selective_labels._display import digits
 from selective_labels.assumptions.instrument import Instrument, NoAssumption
 from selective_labels.assumptions.parse import by_name
-from selective_labels.evaluation.display import ENDS
+from selective_labels.evaluation.display import ENDS, money_a_year
 from selective_labels.report.diagnosis import Basis
 from selective_labels.report.document import (
     IF,
@@ -145,6 +146,35 @@ def better_or_worse(comparison: Mapping[str, Any], basis: Basis, stated: Stated 
     return f"“{found[found['verdict']]}” {says} “{worse}”, by between {gain}."
 
 
+def against_today(
+    acceptance: Mapping[str, Any],
+    models: Any,
+    data: Mapping[str, Any],
+    basis: Basis,
+    cases_per_year: float | None = None,
+) -> str | None:
+    """What the recommended cut-off of the user's score costs or saves compared with the decisions taken.
+
+    None without costs, or without a score of the user.
+    """
+    if "missing" in acceptance or acceptance.get("assumption") != basis.assumption:
+        return None
+    model = acceptance["models"][0]
+    found = model["cut_off"]
+    if model["key"] != "yours" or found is None or found["against_human"]["ci_lower"] is None:
+        return None
+    name = next(each["name"] for each in models if each["key"] == model["key"])
+    inspects = "missed" in acceptance["human"]
+    cut = digits(found["threshold"])
+    doing = f"Following “{name}” {f'from {cut} on' if inspects else f'below {cut}'}"
+    doing = doing if found["does"] is None else f"To {found['does']}"
+    ends = found["against_human"]["ci_lower"], found["against_human"]["ci_upper"]
+    said = money_a_year(doing, ends, cases_per_year).removesuffix(".")
+    if basis.given == "all seen":
+        return f"{said}."
+    return f"{said}, if {_by_lot(basis, data['words'])}." if basis.given else f"{said}, assuming nothing."
+
+
 def _compared(comparison: Mapping[str, Any], basis: Basis, stated: Stated | None) -> Mapping[str, Any] | None:
     """The comparison of the two rules under all that was stated, else under the basis."""
     if "missing" in comparison or comparison["disagreement"] == 0.0:
@@ -247,9 +277,10 @@ def _accept_more(acceptance: Mapping[str, Any], models: Any, words: Mapping[str,
     cut_off, step = model["cut_off"], model["step"]
     if cut_off is not None:
         low, high = cut_off["could_be_best"]
+        least = cut_off["does"] or f"accept {percent(cut_off['accept'])}"
         steps.append(
             f"With these costs, accepting {percent_range(low, high)} of the cases by “{name}” can still be "
-            f"best; {percent(cut_off['accept'])} loses least if things turn out badly."
+            f"best; to {least} loses least in the worst case."
         )
     elif step is not None and step["ci_lower"] is not None:
         many = f"{100 * step['ci_lower']:.1f} to {100 * step['ci_upper']:.1f}"
@@ -329,7 +360,12 @@ WITHOUT_INSTRUMENT = (
 )
 
 
-def summarise(data: Mapping[str, Any], sections: Mapping[str, Any], basis: Basis) -> dict[str, Any]:
+def summarise(
+    data: Mapping[str, Any],
+    sections: Mapping[str, Any],
+    basis: Basis,
+    cases_per_year: float | None = None,
+) -> dict[str, Any]:
     """Summarize a document for decision-makers.
 
     Parameters
@@ -338,6 +374,8 @@ def summarise(data: Mapping[str, Any], sections: Mapping[str, Any], basis: Basis
     sections : the other sections by name
     basis : Basis
         The weakest assumption that the checks allow.
+    cases_per_year : float, optional
+        Costs are those of so many cases.
 
     Returns
     -------
@@ -358,6 +396,10 @@ def summarise(data: Mapping[str, Any], sections: Mapping[str, Any], basis: Basis
         first = _headline(models, rule, found, basis)
     elif (better := better_or_worse(sections["comparison"], basis, stated)) is not None:
         first = f"{first} {better}"
+    if isinstance(models, list):
+        first += "".join(f" “{each['name']}” {each['does']}." for each in models if each["does"] is not None)
+    if (today := against_today(sections["acceptance"], models, data, basis, cases_per_year)) is not None:
+        first = f"{today} {first}"
     verdict = (
         _verdict(basis, words["makers"])
         if rule is not None
