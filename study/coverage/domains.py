@@ -256,10 +256,11 @@ def page(found: pd.DataFrame) -> str:
         "| table | figure | covered | truth | mean interval |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for (domain, figure), row in found.iterrows():  # type: ignore[misc]
-        shown = [f"{value:.0f}" if abs(value) >= 10.0 else f"{value:.3f}" for value in row[3:]]
-        covered_of = f"{row['covered']:.0f} of {row['draws']:.0f}"
-        lines.append(f"| {domain} | {figure} | {covered_of} | {shown[0]} | {shown[1]} to {shown[2]} |")
+    for row in found.reset_index().to_dict("records"):
+        values = (float(row[name]) for name in ("truth", "low", "high"))
+        truth, low, high = (f"{value:.0f}" if abs(value) >= 10.0 else f"{value:.3f}" for value in values)
+        covered_of = f"{row['covered']} of {row['draws']}"
+        lines.append(f"| {row['domain']} | {row['figure']} | {covered_of} | {truth} | {low} to {high} |")
     return "\n".join(lines) + "\n"
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 from typing import Any
 
@@ -53,8 +53,8 @@ class DrawnPredictions(ArrayPredictions):
 
     drawn: np.ndarray
 
-    @property
-    def chosen(self) -> np.ndarray:  # type: ignore[override]
+    @cached_property
+    def chosen(self) -> np.ndarray:
         """Probability of predicting each class."""
         return self.drawn
 
