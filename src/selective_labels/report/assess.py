@@ -93,7 +93,8 @@ class Settings:
 def spawn_seeds(random_state: int | None) -> dict[str, int]:
     """Derive one seed for each use; checks and scores use `random_state` itself.
 
-    So they reproduce `diagnose` and `evaluate`: a figure of the page is the one that a command prints.
+    So they reproduce `diagnose`, and `evaluate` under the same assumptions: NUCEM, which a report adds, has
+    its models fitted on halves, and bounds under the instrument alone then differ within sampling error.
 
     Examples
     --------
