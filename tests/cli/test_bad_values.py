@@ -76,6 +76,8 @@ BAD = {
     "words": ["retail", "case=", "colour=red"],
     "leniency": ["2", "some", "nan"],
     "lottery": ["-1", "some", "999999"],
+    "deciders": ["everybody"],
+    "disparity": ["nowhere"],
     "width": ["-1", "some", "0", "nan"],
     "power": ["2", "some", "0", "1", "nan"],
     "data": ["nowhere.csv", "empty.csv", ".", ""],

@@ -135,7 +135,7 @@ def test_a_table_in_partitions_is_fitted_once_too(tmp_path, fits):
     again = sl.threshold_curve("score", from_folder(folder), thresholds=[0.0], **QUICK)
     assert curve.to_frame().equals(again.to_frame())
     with pytest.raises(sl.InputError, match="needs rows in memory"):
-        evaluator.sensitivity_curve("guess")
+        evaluator.deciders()
 
 
 def test_a_mistake_in_the_only_question_costs_no_fit(sample, data, fits):

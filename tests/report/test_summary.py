@@ -88,9 +88,9 @@ def test_every_sentence_with_a_number_names_its_assumption(basis, verdict):
 def test_with_an_instrument_the_range_and_the_naive_number_stand_side_by_side():
     summary = summarise(DATA, sections(), LOTTERY)
     assert summary["headline"] == (
-        "“defaulted” among the approved cases: 11%. Among everybody: 18% to 37% with 95% confidence, if "
+        "“defaulted” among the approved cases: 11%. Among all cases: 18% to 37% with 95% confidence, if "
         "officers get their cases as if by lot. Whether “Yours” or “Ours” is right more often is undecided: "
-        "between -7.0 and +6.0 percentage points."
+        "the first minus the second is between -7.0 and +6.0 percentage points."
     )
     text = text_of(summary)
     assert "53% to 72% (95% confidence)" in text
@@ -121,7 +121,7 @@ def stated(contradicted=False, assumption="instrument & informed(yes)"):
 
 def test_the_first_line_answers_under_what_the_user_states():
     summary = summarise(DATA, sections() | stated(), LOTTERY)
-    assert "Among everybody: 20% to 24%" in summary["headline"]
+    assert "Among all cases: 20% to 24%" in summary["headline"]
     assert "if officers get their cases as if by lot and what you state below holds." in summary["headline"]
     assert "“Ours” is right more often than “Yours”, by between 3.0 and 12.0" in summary["headline"]
     assert "You state: what informed(yes) says." in summary["assumed"]
@@ -281,7 +281,7 @@ def test_what_is_undecided_comes_with_what_would_settle_it():
     steps = summarise(DATA, sections("undecided"), LOTTERY)["next"]
     assert steps[0].startswith("“Yours” or “Ours”? Undecided")
     assert "40 refused cases accepted at random" in steps[0]
-    assert "6.0 points wide (now 13.0 points)" in steps[0]
+    assert "from 13.0 points to 6.0 points" in steps[0]
 
 
 def test_a_decided_comparison_says_what_to_use():

@@ -177,7 +177,7 @@ def comparable(findings: Findings, given: str) -> bool:
 def besides(findings: Findings, given: str) -> Sentence | str:
     """Sentence if SL501 rejects at its own level; else empty.
 
-    SL601 and SL901 reject wherever decisions use hidden reasons, and say nothing about the instrument.
+    SL601 and SL901 can reject because decisions use hidden reasons, and do not count against the instrument.
     """
     codes = findings.codes(VIOLATED, "monotonicity") if comparable(findings, given) else ""
     if not codes:

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import pandas as pd
 
 from selective_labels._errors import InputError
 from selective_labels._validation import require_choice
@@ -28,6 +27,9 @@ from selective_labels.identification.event_bounds import (
     ratio,
 )
 from selective_labels.identification.prevalence import Share
+
+if TYPE_CHECKING:
+    import pandas as pd  # loaded where a table has been read; the help of the commands does without
 
 GIVEN = ("decision_maker", "features")
 SCALES: dict[str, Callable[[float], tuple[Any, Any]]] = {"ratio": ratio, "odds": odds, "share": constant}
@@ -231,10 +233,7 @@ class SimilarBias(Part):
     rho: float
 
     formula = "|p_kz - p_kz' - η_k (λ_z - λ_z')| <= 2ρ for all z, z'"
-    refuted_by = (
-        "decision-makers further from one line than 2ρ (SL601), or lower bounds that sum to more than one "
-        "(SL1001)."
-    )
+    refuted_by = "lower bounds that sum to more than one (SL1001)."
     needs_decision_makers = True
 
     def __post_init__(self) -> None:
@@ -422,22 +421,23 @@ class Prevalence(Part):
             found.append(Share(members.astype(float), low, high, rows, self.standard_error or 0.0))
         return tuple(found)
 
-    def _column(self, data: Population) -> pd.Series:
+    def _column(self, data: Population) -> "pd.Series":
         if self.by not in getattr(data.X, "columns", ()):
             raise InputError(f"Prevalence by {self.by!r} needs features in a table with this column.", "X")
         column: pd.Series = data.X[self.by]
         return column
 
 
-def in_group(column: pd.Series, group: Any) -> np.ndarray:
+def in_group(column: "pd.Series", group: Any) -> np.ndarray:
     """Rows of a group; a number may be given as text, as the command line gives it.
 
     Examples
     --------
+    >>> import pandas as pd
     >>> in_group(pd.Series([1, 2, 1]), "1").tolist(), in_group(pd.Series(["a", "b"]), "b").tolist()
     ([True, False, True], [False, True])
     """
-    as_text = isinstance(group, str) and pd.api.types.is_numeric_dtype(column)
+    as_text = isinstance(group, str) and column.dtype.kind in "biuf"
     return ((column.astype(str) if as_text else column) == group).to_numpy(dtype=bool, na_value=False)
 
 

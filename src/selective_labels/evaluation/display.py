@@ -527,6 +527,13 @@ def in_words(values: Sequence[Any] | np.ndarray, most: int = 5) -> str:
     return shown if len(values) <= most else f"{shown} and {len(values) - most} more"
 
 
+def _in_millions(value: float) -> str:
+    """Three significant digits, in millions from one million on."""
+    if value >= 1e6:
+        return f"{digits(value / 1e6, 3)} million"
+    return f"{float(f'{value:.3g}'):,.0f}"
+
+
 def money_a_year(doing: str, ends: tuple[float, float], cases_per_year: float | None) -> str:
     """Say what a change of the mean cost of a case means for the cases of a year, or for one case.
 
@@ -538,6 +545,8 @@ def money_a_year(doing: str, ends: tuple[float, float], cases_per_year: float | 
     'Following the score would save between 60,000 and 250,000 a year compared with today.'
     >>> money_a_year("Following the score", (-12.5, 3.0), None)
     'Following the score would cost between 12.5 less and 3 more a case than today.'
+    >>> money_a_year("Following the score", (-1125.44, -325.68), 20_000)
+    'Following the score would save between 6.51 million and 22.5 million a year compared with today.'
     """
     if not np.isfinite(ends).all():
         return f"{doing}: the data set no limit to what it costs or saves."
@@ -546,7 +555,7 @@ def money_a_year(doing: str, ends: tuple[float, float], cases_per_year: float | 
         less, more = digits(abs(low), 3), digits(abs(high), 3)
     else:
         (low, high), unit = (each * cases_per_year for each in ends), "a year"
-        less, more = f"{abs(low):,.0f}", f"{abs(high):,.0f}"
+        less, more = _in_millions(abs(low)), _in_millions(abs(high))
     if high <= 0.0:
         return f"{doing} would save between {more} and {less} {unit} compared with today."
     if low >= 0.0:

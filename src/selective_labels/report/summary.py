@@ -105,13 +105,13 @@ def headline(
     if ends[0] == "ci_lower":
         everybody += f" with {percent(result['confidence_level'])} confidence"
     if basis.given == "all seen":
-        return f"“{event}” among everybody: {everybody}. Every outcome was seen."
+        return f"“{event}” among all cases: {everybody}. Every outcome was seen."
     conditions = [_by_lot(basis, words)] if basis.given else []
     if stated is not None:
         conditions += ["what you state below holds"]
     condition = f"if {' and '.join(conditions)}" if conditions else "assuming nothing"
     among = f"“{event}” among the {accepted} cases: {percent(labeled)}. " if labeled is not None else ""
-    return f"{among}Among everybody: {everybody}, {condition}."
+    return f"{among}Among all cases: {everybody}, {condition}."
 
 
 def off_by(answers: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
@@ -139,7 +139,10 @@ def better_or_worse(comparison: Mapping[str, Any], basis: Basis, stated: Stated 
     spoken = cost_range if money else points_range
     if found["verdict"] == "undecided":
         what = "costs less" if money else "is right more often"
-        return f"Whether “{found['a']}” or “{found['b']}” {what} is undecided: between {spoken(low, high)}."
+        return (
+            f"Whether “{found['a']}” or “{found['b']}” {what} is undecided: the first minus the second is "
+            f"between {spoken(low, high)}."
+        )
     worse = found["b" if found["verdict"] == "a" else "a"]
     gain = spoken(*sorted((abs(low), abs(high)))).replace("+", "")
     says = "costs less than" if money else "is right more often than"
@@ -166,7 +169,7 @@ def against_today(
     name = next(each["name"] for each in models if each["key"] == model["key"])
     inspects = "missed" in acceptance["human"]
     cut = digits(found["threshold"])
-    doing = f"Following “{name}” {f'from {cut} on' if inspects else f'below {cut}'}"
+    doing = f"Accepting every case with “{name}” {f'of {cut} or more' if inspects else f'below {cut}'}"
     doing = doing if found["does"] is None else f"To {found['does']}"
     ends = found["against_human"]["ci_lower"], found["against_human"]["ci_upper"]
     said = money_a_year(doing, ends, cases_per_year).removesuffix(".")
@@ -209,7 +212,8 @@ def _assumed(basis: Basis, words: Mapping[str, str]) -> list[str]:
         ]
     return [
         f"{capital(makers)} get their cases as if by lot, and who decides does not change the outcome.",
-        "The checks do not contradict this. They cannot prove it: you have to know how cases are assigned.",
+        "The checks found nothing against this. They cannot prove it: you have to know how cases are "
+        "assigned.",
     ]
 
 
@@ -259,7 +263,7 @@ def _settled_by(outlook: Mapping[str, Any], money: bool) -> str:
     if best["interval"] >= now:
         return ""
     widths = [amount(each) if money else f"{100 * each:.1f} points" for each in (now, best["interval"])]
-    return f" To tell: {best['way']}; that interval would then be {widths[1]} wide (now {widths[0]})."
+    return f" To find out: {best['way']}. That narrows the interval from {widths[0]} to {widths[1]}."
 
 
 def _searched(team: Mapping[str, Any]) -> list[str]:
