@@ -21,7 +21,7 @@ ENGINES = ("parquet", "duckdb", "spark")
 HOW = {"metric": ["accuracy", "tpr", "fpr"], "random_state": 0}
 LOOK_SECONDS = 0.2
 # Without it DuckDB keeps what it has read in up to 80 % of the memory of the machine.
-LIMIT = {"memory_limit": "1GB"}
+LIMIT = {"memory_limit": "700MB"}
 
 
 def write(folder: Path, n_rows: int, n_decision_makers: int) -> None:

@@ -24,7 +24,7 @@ def require_share(argument: str, value: Any, low: float = 0.0, high: float = 1.0
     ...
     selective_labels._errors.InputError: confidence_level=1 must lie between 0.5 and 1, both excluded.
     """
-    if not _is_number(value) or not low < value < high:
+    if not is_number(value) or not low < value < high:
         raise InputError(
             f"{argument}={value!r} must lie between {low:g} and {high:g}, both excluded.", argument
         )
@@ -102,7 +102,7 @@ def read_file(argument: str, path: Path, kind: str = "file") -> bytes:
         raise InputError(f"{path} cannot be read: {reason}.", argument) from None
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
 
 

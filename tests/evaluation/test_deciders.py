@@ -161,6 +161,20 @@ def test_nobody_to_compare_is_one_sentence(roles, argument):
     assert error.value.argument == argument
 
 
+def test_a_decision_maker_without_weight_is_one_sentence_here_and_no_harm_elsewhere():
+    cases = sl.datasets.make_decision_makers(600, n_classes=2, n_decision_makers=8, random_state=0)
+    data = sl.SelectiveLabels.from_arrays(
+        cases.X,
+        cases.y,
+        decision_maker=cases.decision_maker,
+        sample_weight=(cases.decision_maker != 3).astype(float),
+    )
+    evaluator = sl.Evaluator(data, **FAST)
+    assert np.isfinite(evaluator.evaluate((cases.X[:, 0] > 0).astype(int)).ci_upper)
+    with pytest.raises(InputError, match="sample_weight is zero in all cases of decision-makers '3';"):
+        evaluator.deciders()
+
+
 def test_one_case_each_is_one_sentence(data):
     with pytest.raises(InputError, match="has one case each"):
         sl.deciders(

@@ -170,6 +170,7 @@ def _find_monotonicity(context: Context, most: int = MOST_DECISION_MAKERS) -> Fi
 def _curve(context: Context, label: int, generator: np.random.Generator, most: int) -> MarginalCurve | None:
     """Marginal curve of a class; None if too few decision-makers can be compared."""
     codes, cells, rows = context.decision_maker, context.cell, context.compared
+    rows = rows[context.data.weights[rows] > 0.0]  # a decision-maker without weight has no leniency
     counts = np.bincount(codes[rows], minlength=context.n_decision_makers)
     large = counts >= max(FEWEST_ROWS, np.sort(counts)[-most:][0])
     # Select decision-makers by expected labels: selecting on observed labels would bias the test.

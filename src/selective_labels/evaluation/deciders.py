@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from selective_labels._display import Described, new_axes
-from selective_labels._errors import InputError
+from selective_labels._errors import InputError, several
 from selective_labels._validation import require_choice, the_only
 from selective_labels._vocabulary import INSPECT, Vocabulary
 from selective_labels.data.reading import refuse_pending
@@ -308,6 +308,12 @@ def deciders_request(
     require_two_classes(data.classes)
     if not data.decision_makers_given or data.n_decision_makers < 2:
         raise InputError.about("decision_maker", "needs two values or more: there is nobody to compare.")
+    total = np.bincount(data.decision_maker_codes, data.weights, data.n_decision_makers)
+    if not total.all():
+        names = several([str(each) for each in data.decision_makers[total == 0.0]])
+        raise InputError.about(
+            "sample_weight", f"is zero in all cases of decision-makers {names}; leave their rows out."
+        )
     if data.panels is not None:
         raise InputError.about("share_labels", "is not possible with deciders: give one row for each case.")
     refuse_pending(data, "deciders")

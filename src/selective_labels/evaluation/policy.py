@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from selective_labels._errors import InputError
+from selective_labels._validation import is_number
 from selective_labels._vocabulary import ACCEPT, INSPECT
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.evaluation.predictions import (
@@ -280,9 +281,9 @@ class Policy:
             )
         if self.acceptance is not None and self.threshold is not None:
             raise InputError("give acceptance or threshold, not both.", "acceptance")
-        if self.acceptance is not None and not 0.0 <= self.acceptance <= 1.0:
+        if self.acceptance is not None and not (is_number(self.acceptance) and 0.0 <= self.acceptance <= 1.0):
             raise InputError.about("acceptance", f"is {self.acceptance!r}; it must lie between 0 and 1.")
-        if self.threshold is not None and not np.isfinite(self.threshold):
+        if self.threshold is not None and not (is_number(self.threshold) and np.isfinite(self.threshold)):
             raise InputError.about("threshold", f"is {self.threshold!r}; it must be a finite number.")
         if isinstance(self.with_human, str) and self.with_human not in TEAMS:
             words = ", ".join(map(repr, TEAMS))

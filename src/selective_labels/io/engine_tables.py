@@ -10,7 +10,7 @@ from selective_labels.io.read import is_address, without_password
 
 DUCKDB = "duckdb:"
 # DuckDB's own memory: rows are streamed, and by default the file would fill 80 % of the machine's memory.
-MEMORY = "1GB"
+MEMORY = "700MB"
 # Drivers of SQLAlchemy, which Ibis does not name; its own names of databases.
 DRIVER, IBIS_NAMES = re.compile(r"^(\w+)(\+\w+)?://"), {"postgresql": "postgres"}
 

@@ -75,7 +75,7 @@ def test_the_memory_of_duckdb_is_limited(places):
     source = relation_at(
         f"duckdb:{places[0]}#SELECT current_setting('memory_limit') AS kept FROM cases LIMIT 1", "kept"
     )
-    assert source.some_rows(1)["kept"].tolist() == ["953.6 MiB"]
+    assert source.some_rows(1)["kept"].tolist() == ["667.5 MiB"]
 
 
 def test_what_is_missing_is_named(places):
