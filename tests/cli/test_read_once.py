@@ -10,7 +10,7 @@ from selective_labels.io import prepare
 from selective_labels.report import cases
 from tests.cli.conftest import NO_PREDICTIONS, QUICK, ROLES, make_cases
 
-N_CASES = 800
+N_CASES = 400
 
 
 @pytest.fixture
