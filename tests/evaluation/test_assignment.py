@@ -54,11 +54,13 @@ def test_an_interval_that_rests_on_trees_that_still_learn_is_not_to_be_trusted()
         return np.sign(np.sin(2.5 * X[:, 0])) * np.sign(X[:, 1])
 
     with pytest.warns(UserWarning, match="The interval is not to be trusted"):
-        result = run(steps)
+        result = run(steps, cv=2)
     assert "It has not settled" in repr(result)
     X, y, z, guess = cases(steps)
     with pytest.warns(UserWarning, match="The interval is not to be trusted"):
-        difference = compare(guess, 1 - guess, X, y, decision_maker=z, nuisance="logistic", random_state=0)
+        difference = compare(
+            guess, 1 - guess, X, y, decision_maker=z, nuisance="logistic", cv=2, random_state=0
+        )
     assert "not to be trusted" in repr(difference)
 
 
