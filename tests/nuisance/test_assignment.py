@@ -7,7 +7,8 @@ from scipy.special import softmax
 
 from selective_labels import InputError, SelectiveLabels
 from selective_labels.assumptions import Instrument, Unconfounded
-from selective_labels.nuisance.assignment import AssignmentReport, least_probability
+from selective_labels.nuisance import assignment
+from selective_labels.nuisance.assignment import ArmFitter, AssignmentReport, least_probability
 from selective_labels.nuisance.cross_fit import arm_propensity, cross_fit, new_propensity
 from selective_labels.nuisance.scores import cross_fit_scores
 
@@ -78,6 +79,26 @@ def test_trees_that_are_still_learning_say_that_they_are_not_to_be_trusted():
     assert "Who decides depends on the features" in report.sentence
     assert "The interval is not to be trusted." in report.sentence
     assert fitted(make_data(by_product)[0]).report.assignment.settled
+
+
+def test_halves_are_fitted_for_the_folds_whose_held_out_rows_suffice(monkeypatch):
+    fits = []
+
+    def counted(fitter, candidate, fold, within=slice(None), fit=ArmFitter.fit):
+        if not isinstance(within, slice):
+            fits.append((fold, len(within) / len(fitter.folds[fold][0])))
+        return fit(fitter, candidate, fold, within)
+
+    monkeypatch.setattr(ArmFitter, "fit", counted)
+    data = make_data(by_steps)[0]
+    fitted(data)
+    assert [fold for fold, _ in fits] == [0, 1, 2, 3, 4]
+    fits.clear()
+    monkeypatch.setattr(assignment, "MOST_ROWS", 2 * N_SAMPLES // 5)
+    report = fitted(data).report.assignment
+    assert fits == [(0, 0.5), (1, 0.5)]
+    assert report.late_gain > 0.0
+    assert not report.settled
 
 
 def test_each_row_is_predicted_by_a_model_that_has_not_seen_it():

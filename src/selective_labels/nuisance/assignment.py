@@ -449,10 +449,14 @@ def _settled(
     workers: Workers,
     seed: int,
 ) -> AssignmentReport:
-    """Add the reduction in loss from the second half of the rows, on at most 20,000 held-out rows."""
-    tested = [spaced(test, MOST_ROWS // len(fitter.folds)) for _, test in fitter.folds]
+    """Add the reduction in loss from the second half of the rows, on at most 20,000 held-out rows.
+
+    Models of half of the rows are fitted for no more folds than these held-out rows come from.
+    """
+    compared = fitter.folds[: _n_folds_with([len(test) for _, test in fitter.folds], MOST_ROWS)]
+    tested = [spaced(test, MOST_ROWS // len(compared)) for _, test in compared]
     generator = np.random.default_rng(seed)
-    halves = [np.sort(generator.permutation(len(train))[: len(train) // 2]) for train, _ in fitter.folds]
+    halves = [np.sort(generator.permutation(len(train))[: len(train) // 2]) for train, _ in compared]
     tasks = [(fitter.fit, candidate, fold, half) for fold, half in enumerate(halves)]
     smaller = workers.do(tasks, "fitting models of who decides to half of the rows")
     losses = [
@@ -462,6 +466,17 @@ def _settled(
     gain, error = fitter.difference(np.concatenate(losses), np.concatenate(tested))
     settled = gain <= max(error, SETTLED * report.gain)
     return replace(report, late_gain=gain, settled=settled)
+
+
+def _n_folds_with(sizes: Sequence[int], most: int) -> int:
+    """Number of first folds that have `most` held-out rows together; all of them if there are fewer.
+
+    Examples
+    --------
+    >>> _n_folds_with([10, 10, 10], 20), _n_folds_with([10, 10, 10], 21), _n_folds_with([10, 10], 99)
+    (2, 3, 2)
+    """
+    return min(1 + int(np.searchsorted(np.cumsum(sizes), most)), len(sizes))
 
 
 def _with_overlap(

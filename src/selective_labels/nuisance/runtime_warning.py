@@ -13,6 +13,7 @@ from selective_labels._errors import LargeWorkWarning
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.nuisance.bands import MANY_DECISION_MAKERS, N_BANDS
 from selective_labels.nuisance.model_selection import Candidate
+from selective_labels.nuisance.models.encoders import n_factors
 
 # Largest measured sizes of tables in memory. Decision-makers and levels have no limit: they are grouped.
 BUILT_FOR = {"rows": 1_000_000, "columns": 1_000, "classes": 100}
@@ -46,6 +47,8 @@ class Work:
     ----------
     n_columns : int
         Columns of a linear model; each level of a category counts as one.
+    n_factors : int or None
+        Those that enter products, which levels of long categories do not; None: all of them.
     n_arms : int
         Number of decision-makers, or of leniency bands.
     families : tuple of str
@@ -61,6 +64,7 @@ class Work:
     families: tuple[str, ...]
     n_folds: int = 5
     times: int = 1
+    n_factors: int | None = None
 
 
 def expected_seconds(work: Work) -> float:
@@ -110,6 +114,7 @@ def _numbers(work: Work) -> dict[str, float]:
     columns, outcomes = 1 + work.n_columns, 1 + work.n_classes
     train = work.n_rows * (1.0 - 1.0 / max(work.n_folds, 2))
     compared, all_folds = min(train, COMPARED_ROWS), work.n_folds * train
+    factors = columns if work.n_factors is None else 1 + work.n_factors
     steps = columns**STEPS
     cells = (SETTINGS * compared + all_folds) * columns * outcomes * steps
     tree_fits = TREE_SETTINGS + work.n_folds
@@ -117,7 +122,7 @@ def _numbers(work: Work) -> dict[str, float]:
     trees, linear = "boosting" in work.families, len(set(work.families) - {"boosting", "quadratic"})
     return {
         "logistic": linear * cells,
-        "products": cells * columns if "quadratic" in work.families else 0.0,
+        "products": cells * max(factors**2 / columns, 1.0) if "quadratic" in work.families else 0.0,
         "trees": tree_rows * columns * outcomes if trees else 0.0,
         "histograms": tree_fits * columns * outcomes * HISTOGRAM if trees else 0.0,
         "who decides": ASSIGNMENT_SETTINGS * min(train, ASSIGNMENT_ROWS) * columns * work.n_arms * steps,
@@ -174,7 +179,8 @@ def warn_of_runtime(
     if n_bands is not None or n_arms > MANY_DECISION_MAKERS:
         n_arms = n_bands or N_BANDS
     folds = cv if isinstance(cv, int) else getattr(cv, "n_splits", None) or USUAL_FOLDS
-    work = Work(len(data), n_columns, len(data.classes), n_arms, families, folds, times)
+    factors = n_factors(data.features, data.categorical)
+    work = Work(len(data), n_columns, len(data.classes), n_arms, families, folds, times, factors)
     said = runtime_sentence(work, said_from)
     if said:
         warnings.warn(said, LargeWorkWarning, stacklevel=4)

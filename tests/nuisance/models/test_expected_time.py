@@ -27,6 +27,14 @@ def test_more_of_anything_takes_longer(size, families):
     assert taken == sorted(set(taken))
 
 
+def test_columns_that_enter_no_product_cost_as_in_a_linear_model():
+    wide = replace(USUAL, n_columns=170, families=("quadratic",))
+    linear = expected_seconds(replace(wide, families=("logistic",)))
+    few = expected_seconds(replace(wide, n_factors=5))
+    assert expected_seconds(wide) == expected_seconds(replace(wide, n_factors=170)) > 20 * few
+    assert few == pytest.approx(linear, rel=0.2)
+
+
 def test_each_further_family_takes_longer():
     taken = [expected_seconds(replace(USUAL, families=ALL[: n + 1])) for n in range(len(ALL))]
     assert taken == sorted(set(taken))
