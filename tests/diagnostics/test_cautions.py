@@ -9,7 +9,8 @@ import pytest
 
 import selective_labels as sl
 from selective_labels._errors import DiagnosticWarning
-from selective_labels.assumptions import Informed, Instrument, NoAssumption, Nucem, Unconfounded
+from selective_labels.assumptions import Informed, Instrument, NoAssumption, Nucem, Refused, Unconfounded
+from selective_labels.diagnostics import combinations
 from selective_labels.diagnostics.cautions import cautions_of, doubts_of_instrument
 from selective_labels.nuisance.cross_fit import FittingSettings
 from selective_labels.report.model_card import model_card
@@ -114,6 +115,28 @@ def test_a_wrong_direction_is_said(changed):
         assert (
             f"those refused by a decision-maker have the event '{event}' at least as often" in result.text()
         )
+
+
+def test_the_direction_is_tested_once_for_all_steps_of_a_curve(changed, monkeypatch):
+    tested = []
+
+    def counted(fit, data, event, find=combinations._falls_with_leniency):
+        tested.append(event)
+        return find(fit, data, event)
+
+    monkeypatch.setattr(combinations, "_falls_with_leniency", counted)
+    drawn = designs.plain(2500, 8, seed(), n_classes=2, mirrored=True, additive=False)
+    data = data_of(drawn)
+    fit, ratios = (
+        fitted(data),
+        [Refused(0, at_least=1.0, at_most=most, scale="odds") for most in (1.5, 2.0, 3.0)],
+    )
+    steps = [Instrument() & each for each in (*ratios, Refused(1, at_least=1.0, at_most=2.0, scale="odds"))]
+    found = cautions_of(data, fit, steps, doubts=[], seed=0)
+    assert tested == [(0,), (1,)]
+    said = [[text for text in found.get(each.name, ()) if "SL1006" in text] for each in steps]
+    assert [len(each) for each in said] == [1, 1, 1, 0]
+    assert all(repr(part.name) in text for part, (text,) in zip(ratios, said[:3], strict=True))
 
 
 def test_partitions_say_the_same(tmp_path, changed):

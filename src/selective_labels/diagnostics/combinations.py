@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import permutations
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -369,13 +370,21 @@ def _direction(context: Context, adverse: object) -> Finding:
     )
 
 
+# P-values by event, as long as the fitted models exist: the steps of a sensitivity curve share one event.
+_against: WeakKeyDictionary[CrossFit, dict[tuple[int, ...], float]] = WeakKeyDictionary()
+
+
 def direction_against(
     part: Informed | Refused, data: SelectiveLabels, fit: CrossFit, *, level: float = DIRECTION_LEVEL
 ) -> list[str]:
     """Sentence if the data speak against the direction of an assumption (SL1006), from fitted models."""
     if data.worst_case:
         return []
-    _, p_value = _falls_with_leniency(fit, data, event_codes(part.adverse, data.classes))
+    event = event_codes(part.adverse, data.classes)
+    known = _against.setdefault(fit, {})
+    if event not in known:
+        known[event] = _falls_with_leniency(fit, data, event)[1]
+    p_value = known[event]
     if p_value > level:
         return []
     what = event_words(part.adverse)
