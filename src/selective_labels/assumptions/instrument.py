@@ -500,7 +500,9 @@ def slope_leverage(rows: Rows) -> np.ndarray:
 class EventTilt(Assumption):
     """An instrument, and one odds ratio between refused and accepted cases within each predicted class.
 
-    log odds of P(C | D=0, x, z) - log odds of P(C | D=1, x, z) = θ_0 + θ_1 (λ_z - λ̄),   |θ_1| <= skill_range
+    log odds of P(C | D=0, x, z) - log odds of P(C | D=1, x, z) = θ_0 + θ_1 (λ_z - λ̄)
+
+    with θ_1 between -skill_range and skill_range.
 
     The odds ratio may change with the leniency of the decision-maker, because strict and lenient
     decision-makers need not sort cases equally well. The result is then a range. It supports accuracy, error,

@@ -310,9 +310,9 @@ def deciders_request(
         raise InputError.about("decision_maker", "needs two values or more: there is nobody to compare.")
     total = np.bincount(data.decision_maker_codes, data.weights, data.n_decision_makers)
     if not total.all():
-        names = several([str(each) for each in data.decision_makers[total == 0.0]])
+        idle = several([str(each) for each in data.decision_makers[total == 0.0]])
         raise InputError.about(
-            "sample_weight", f"is zero in all cases of decision-makers {names}; leave their rows out."
+            "sample_weight", f"is zero in all cases of decision-makers {idle}; leave their rows out."
         )
     if data.panels is not None:
         raise InputError.about("share_labels", "is not possible with deciders: give one row for each case.")
