@@ -92,11 +92,12 @@ def test_halves_are_fitted_for_the_folds_whose_held_out_rows_suffice(monkeypatch
     monkeypatch.setattr(ArmFitter, "fit", counted)
     data = make_data(by_steps)[0]
     fitted(data)
-    assert [fold for fold, _ in fits] == [0, 1, 2, 3, 4]
+    # Folds may be fitted side by side, in any order.
+    assert sorted(fold for fold, _ in fits) == [0, 1, 2, 3, 4]
     fits.clear()
     monkeypatch.setattr(assignment, "MOST_ROWS", 2 * N_SAMPLES // 5)
     report = fitted(data).report.assignment
-    assert fits == [(0, 0.5), (1, 0.5)]
+    assert sorted(fits) == [(0, 0.5), (1, 0.5)]
     assert report.late_gain > 0.0
     assert not report.settled
 
