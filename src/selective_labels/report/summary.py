@@ -212,8 +212,7 @@ def _assumed(basis: Basis, words: Mapping[str, str]) -> list[str]:
         ]
     return [
         f"{capital(makers)} get their cases as if by lot, and who decides does not change the outcome.",
-        "The checks found nothing against this. They cannot prove it: you have to know how cases are "
-        "assigned.",
+        "The checks do not refute this. They cannot prove it: you have to know how cases are assigned.",
     ]
 
 
