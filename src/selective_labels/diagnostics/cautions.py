@@ -7,7 +7,7 @@ wrong: each test of an instrument is at 1 % corrected for the eight that there a
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -21,13 +21,13 @@ from selective_labels.assumptions.base import (
     WARNING,
     Assumption,
 )
-from selective_labels.assumptions.combination import Combination
+from selective_labels.assumptions.combination import DIRECTION_LEVEL, Combination
 from selective_labels.assumptions.instrument import DOUBT_LEVEL, Instrument
 from selective_labels.assumptions.refused import Informed, Refused
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics.assignment_residuals import doubt
 from selective_labels.diagnostics.balance import quick_assignment
-from selective_labels.diagnostics.combinations import direction_against, says_worse
+from selective_labels.diagnostics.combinations import direction_doubt, direction_p_value, says_worse
 from selective_labels.diagnostics.context import Context, panel_cases_of_fit
 from selective_labels.diagnostics.exclusion import (
     INEQUALITY_CHECK,
@@ -46,6 +46,7 @@ from selective_labels.nuisance.models.encoders import standardised
 from selective_labels.nuisance.score_formulas import Scores
 from selective_labels.nuisance.scores import cross_fit_scores
 
+Answer = TypeVar("Answer")
 EITHER = (
     "if cases reach decision-makers at random, either who decides changes the outcome, and then "
     "decision-makers are not an instrument, or decision-makers rank cases differently, which an instrument "
@@ -97,10 +98,11 @@ def cautions_of(
     # A sensitivity curve scores the same rows under many assumptions: each check runs once for a fit.
     known = _found.setdefault(fit, {})
 
-    def once(key: Any, find: Callable[[], list[str]]) -> list[str]:
+    def once(key: Any, find: Callable[[], Answer]) -> Answer:
         if key not in known:
             known[key] = find()
-        return known[key]
+        answer: Answer = known[key]
+        return answer
 
     def of_instrument() -> list[str]:
         against = doubts_of_instrument(data, fit, scores, seed=seed) if doubts is None else doubts
@@ -115,14 +117,17 @@ def cautions_of(
         if each.extrapolates:
             sentences += once("overlap", lambda: _of_overlap(data, fit, seed))
         for part in stated_directions(each, data):
-            sentences += once(part, partial(direction_against, part, data, fit))
+            # By event: the ratio of a part changes from step to step of a curve, its direction does not.
+            p_value = once(("direction", part.adverse), partial(direction_p_value, part.adverse, data, fit))
+            if p_value <= DIRECTION_LEVEL:
+                sentences.append(direction_doubt(part))
         if sentences:
             found[each.name] = tuple(sentences)
     return found
 
 
 # What the checks said of fitted models, as long as these exist.
-_found: WeakKeyDictionary[CrossFit, dict[Any, list[str]]] = WeakKeyDictionary()
+_found: WeakKeyDictionary[CrossFit, dict[Any, Any]] = WeakKeyDictionary()
 
 
 def doubts_of_instrument(

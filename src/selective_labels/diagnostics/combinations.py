@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import permutations
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from selective_labels.assumptions.base import (
     event_codes,
     event_words,
 )
-from selective_labels.assumptions.combination import DIRECTION_LEVEL, Combination
+from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.parse import named
 from selective_labels.assumptions.refused import Informed, Refused, RisingRisk, SameRanking
 from selective_labels.data.selective_labels import SelectiveLabels
@@ -370,26 +369,18 @@ def _direction(context: Context, adverse: object) -> Finding:
     )
 
 
-# P-values by event, as long as the fitted models exist: the steps of a sensitivity curve share one event.
-_against: WeakKeyDictionary[CrossFit, dict[tuple[int, ...], float]] = WeakKeyDictionary()
-
-
-def direction_against(
-    part: Informed | Refused, data: SelectiveLabels, fit: CrossFit, *, level: float = DIRECTION_LEVEL
-) -> list[str]:
-    """Sentence if the data speak against the direction of an assumption (SL1006), from fitted models."""
+def direction_p_value(adverse: object, data: SelectiveLabels, fit: CrossFit) -> float:
+    """P-value of SL1006 from fitted models; 1 where pending outcomes are taken at their worst."""
     if data.worst_case:
-        return []
-    event = event_codes(part.adverse, data.classes)
-    known = _against.setdefault(fit, {})
-    if event not in known:
-        known[event] = _falls_with_leniency(fit, data, event)[1]
-    p_value = known[event]
-    if p_value > level:
-        return []
+        return 1.0
+    return _falls_with_leniency(fit, data, event_codes(adverse, data.classes))[1]
+
+
+def direction_doubt(part: Informed | Refused) -> str:
+    """Sentence on a direction that SL1006 speaks against."""
     what = event_words(part.adverse)
-    return [
+    return (
         f"The direction of {part.name!r} is doubtful (SL1006): more lenient decision-makers have {what} less "
         f"often among comparable cases that they accept, as if the refused had {what} less often than the "
         "accepted, not more."
-    ]
+    )

@@ -7,9 +7,10 @@ import numpy as np
 
 from selective_labels._errors import DiagnosticWarning
 from selective_labels.assumptions.base import event_codes, event_words
+from selective_labels.assumptions.combination import DIRECTION_LEVEL
 from selective_labels.assumptions.refused import Informed
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.diagnostics.combinations import direction_against
+from selective_labels.diagnostics.combinations import direction_p_value
 from selective_labels.identification.bounds import Bounds
 from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.first_stage import HeldOutRows, first_stage
@@ -100,7 +101,8 @@ def choose_tilt(
         return _without_instrument(weak, concentration, event), None
     tilt = fit_tilt(rows, stage, skill_range)
     if mode == "auto" and direction is not None and event is not None:
-        if not tilt.refused.supports(event) or direction_against(direction, data, joint):
+        supported = tilt.refused.supports(event)
+        if not supported or direction_p_value(direction.adverse, data, joint) <= DIRECTION_LEVEL:
             reason = (
                 f"the instrument contradicts that the refused have {event_words(direction.adverse)} more "
                 "often than comparable accepted cases"
