@@ -110,7 +110,8 @@ def _of_subgroups(results: Evaluations) -> str:
     gaps = list(results.gaps or ())
     apart = [each for each in gaps if each.ci_lower > 0.0 or each.ci_upper < 0.0]
     if not apart:
-        return f"No difference between subgroups is established ({len(gaps)} differences, {_level(gaps[0])})."
+        many = "1 difference" if len(gaps) == 1 else f"{len(gaps)} differences"
+        return f"No difference between subgroups is established ({many}, {_level(gaps[0])})."
     largest = max(apart, key=lambda each: min(abs(each.ci_lower), abs(each.ci_upper)))
     return (
         f"{len(apart)} of {len(gaps)} differences between subgroups are established; the clearest: "
