@@ -21,18 +21,25 @@ OUTCOMES = (REFUSED, CAUTIONED, STATED, MISSED)
 COLUMNS = ("what is done", "question", "draws", "covers", "refused", "cautioned", "stated", "missed", "holds")
 HEAD = """# Coverage under misuse
 
-`python -m study attacks --seed {seed}` does on purpose what users do by mistake, on tables whose truth
-is known, and counts what becomes of the nominal 95 % interval, the verdict or the promise. *Covers*: the
-share of the numbers given whose truth lies in the interval, whatever is said beside it. *Refused*: the
-share of draws with a sentence in place of a number. *Cautioned*: with a number that is called doubtful.
-*Stated*: the truth is outside, and the result says in words what was assumed and is false here: a
-direction, which no table can refute for sure. *Missed*: the truth is outside, and nothing says so. A row
-holds if *covers* is at least {least} or *missed* at most {missed}; it is unclear if it does not, and as many
-failures among so few draws are no surprise where it holds (probability {chance} or more). In a control
-nothing is wrong: a caution or a refusal there is a false alarm, and the row holds if it covers and at most
-{cautioned:.0%} of the draws have one. The standard error of a share of .95 is .01 with 400 draws and .05
-with 20. For "{inside}" (bounds at level .9) and "{right}", *covers* is the mean share of rows, which is to be
-{inside_least} and {right_least}.
+What happens when users make mistakes? `python -m study attacks --seed {seed}` makes common mistakes
+on purpose, on tables whose truth is known, and counts what becomes of the nominal 95 % interval,
+the verdict or the promise.
+
+- *covers*: the share of the numbers given whose interval contains the truth, with or without a
+  caution.
+- *refused*: the share of draws in which an error message takes the place of the number.
+- *cautioned*: the share of draws in which the number is called doubtful.
+- *stated*: the truth is outside, and the result names the assumption that is false here: a
+  direction, which no table can refute with certainty.
+- *missed*: the truth is outside, and nothing says so.
+- *holds*: yes if *covers* is at least {least} or *missed* at most {missed}. It is unclear if
+  neither is true, but so few draws would have as many failures with probability {chance} or more
+  even where the promise is kept.
+
+For "{inside}" (bounds at level .9) and "{right}", *covers* is the mean share of rows, which should
+be at least {inside_least} and {right_least}. In a control nothing is wrong, so a caution or a
+refusal is a false alarm: the row holds if it covers and at most {cautioned:.0%} of the draws have
+one. The standard error of a share of .95 is .01 with 400 draws and .05 with 20.
 
 """
 

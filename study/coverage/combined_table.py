@@ -14,17 +14,23 @@ LEAST = 0.92
 PLACES = ("inside", "at the lower end", "at the upper end")
 HEAD = """# Coverage of combinations of assumptions
 
-`python -m study combinations` draws samples of {n:,} cases in which refused cases are of the last class more
-often (`make_decision_makers(mirrored=True)`, logistic models), and counts how often a nominal 95 % interval
-has the truth in it: the value of the law itself (*inside*), and values *at the lower* and *at the upper end*
-of what the combination leaves possible. Bounds are sharp, so a law with that value shows the same data:
-these are the edge designs, in which coverage is hardest. *All alike*: decision-makers tie in everything.
-*At a tie*: a share at which two multipliers are equally good; it is not the share of the law, which therefore
-has no value inside. *Width*: the mean width of the estimated ends, and over the population's; *interval*: the
-mean width of the intervals. *No value*: draws that were called contradicted. The standard error of .95 is
-{error:.3f} with {draws} draws.
+Does a nominal 95 % interval contain the truth when assumptions are combined? `python -m study
+combinations` draws samples of {n:,} cases in which refused cases have the last class more often
+(`make_decision_makers(mirrored=True)`, logistic models), and counts.
 
-`Refused`: ratio .8 to 4, odds 1.5 to 5. `Prevalence`: the share of the law.
+Each interval is checked against three values: the value of the law itself (*inside*), and the lower
+and the upper end of the set that the combination identifies. The bounds are sharp, so another law
+has this end as its value and produces the same data. These ends are where coverage is hardest.
+
+- *all alike*: all decision-makers have the same probabilities.
+- *at a tie*: the stated prevalence is one at which two multipliers are equally good. It differs
+  from the prevalence of the law, so there is no value inside.
+- *width*: the mean width of the estimated bounds; *over population*: the same, divided by the width
+  in the population; *interval*: the mean width of the intervals.
+- *no value*: the share of draws in which the data were said to contradict the assumptions.
+
+`Refused` states a ratio of .8 to 4 or an odds ratio of 1.5 to 5; `Prevalence` states the share of
+the law. The standard error of a coverage of .95 is {error:.3f} with {draws} draws.
 
 """
 

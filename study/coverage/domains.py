@@ -266,17 +266,21 @@ def page(found: pd.DataFrame) -> str:
 
 PAGE = """# Coverage in five domains
 
-`python -m study.coverage.domains` draws tables of {rows:,} rows of five made-up domains (loans, bail, an
-emergency ward's scans, a tax office's audits, an insurer's claims) with {seeds} seeds each. A yes accepts in
-two of them and inspects in three. Nothing is stated but roles, what a yes means, and costs. People see a
-circumstance that the table does not hold. Truths are means over a million cases of the same law.
+**{covered} of {draws} intervals ({share:.1%}) cover the truth. No figure is missed in more than
+{most} of {seeds} draws. {turned} comparisons point the wrong way.** The truths lie inside wide
+bounds here, where coverage is easy; [Coverage](coverage.md) has designs with the truth at an end of
+the identified set.
 
-**{covered} of {draws} intervals ({share:.1%}) cover the truth. No figure is missed in more than {most} of
-{seeds} draws. {turned} comparisons are the wrong way round.** Truths lie inside wide bounds here, where
-coverage is easy; [Coverage](coverage.md) has designs with the truth at the edge of what is identified.
+`python -m study.coverage.domains` draws tables of {rows:,} rows from five made-up domains, with
+{seeds} seeds each: loans, bail, scans of an emergency ward, audits of a tax office, claims of an
+insurer. A yes accepts the case in the first two, and inspects it in the other three. Only the
+roles, the meaning of a yes and the costs are given. Decision-makers see a circumstance that the
+table lacks. The truths are means over a million cases of the same law.
 
-*score*: the vendor's score from a fixed cut-off on. *human*: the decisions taken. *policy*: a share of cases
-accepted or inspected by the score; *main*: `failures`, or `missed` where a yes inspects.
+- *score*: the vendor's score, cut at a fixed value.
+- *human*: the decisions taken.
+- *policy*: a share of the cases accepted, or inspected, by the score; *main* is `failures`, or
+  `missed` where a yes inspects.
 """
 
 

@@ -16,14 +16,21 @@ FALSE_ALARM = 1e-6
 COLUMNS = ["call", "metric", "assumption", "lower", "upper"]
 HEAD = """# Coverage
 
-`python -m study coverage` draws samples of designs whose truth is known, calls what users call, and
-counts how often a nominal 95 % interval has the true value in it. Designs with the truth "on the edge"
-put it on an end of what is identified, where coverage is hardest; inside a wide interval any method
-covers. Only assumptions that hold in a design are listed. *Limit*: any cell falls below its limit with
-probability 1e-6 if every interval is right. The standard error of .95 is {error:.3f} with 500 draws. *No
-interval*: where the library declines. *Cautioned*: the share of draws in which a caution stands beside a
-result; every assumption holds, so each of them is a false alarm. Bounds of single rows:
-[coverage of rows](coverage-rows.md).
+Does a nominal 95 % interval contain the true value in 95 % of the samples? `python -m study
+coverage` draws samples from designs whose truth is known, makes the calls that users make, and
+counts.
+
+In designs "on the edge", the truth is an end of the identified set. Coverage is hardest there:
+inside a wide interval any method covers. Each design is tried only with assumptions that hold in
+it.
+
+- *Limit*: if every interval were right, some cell would fall below its limit with probability 1e-6.
+- *No interval*: the share of draws in which the library gives no interval.
+- *Cautioned*: the share of draws in which the result has a caution. All assumptions hold, so every
+  caution is a false alarm.
+
+The standard error of a coverage of .95 is {error:.3f} with 500 draws. Bounds of single rows have [a
+page of their own](coverage-rows.md).
 
 """
 

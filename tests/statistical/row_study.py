@@ -104,16 +104,24 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
 
 HEAD = """# Coverage of single rows
 
-`python -m tests.statistical.row_study --nuisance default` draws designs whose truth is known, fits
-`UCLClassifier` with its default models, and looks at {n_test:,} new rows. *Inside*: the share of rows and
-classes whose true probability lies in the bounds of `predict_bounds` at level .9, and without a level.
-*Width*: of the bounds over that of the population, at level .9 and without a level. *Decided*: the share
-of rows, and of those in the population. *Right*: the share of decided rows whose class is the best one.
-*Regret*: the worst-case regret of the rule that was learned, what `worst_case_regret_` and
-`worst_case_regret_upper_` say of it, and the share of draws in which the limit holds. In designs on the
-*edge* the truth lies on an end of what is identified. The sampling error of the mean bound is common to
-all rows of a draw, so that the share inside varies between draws: it holds on average over draws and
-rows.
+Do the bounds of single cases contain the true class probabilities? `python -m
+tests.statistical.row_study --nuisance default` draws designs whose truth is known, fits
+`UCLClassifier` with its default models, and looks at {n_test:,} new rows. In designs on the *edge*,
+the truth is an end of the identified set.
+
+- *inside*: the share of rows and classes whose true probability lies in the bounds of
+  `predict_bounds`, at level .9 and then *without a level*.
+- *width*: the width of these bounds divided by that of the population's, at level .9 and then
+  *without a level*.
+- *decided*: the share of rows with one possible best class; *population*: the same with the
+  population's bounds.
+- *right*: the share of decided rows whose class is the best one.
+- *regret*: the worst-case regret of the learned rule; *estimate* and *limit*: `worst_case_regret_`
+  and `worst_case_regret_upper_`; *holds*: the share of draws in which the regret is below the
+  limit.
+
+All rows of a draw share the sampling error of the mean bound. The share inside therefore varies
+between draws: the level holds on average over draws and rows.
 
 """
 COLUMNS = (
