@@ -28,17 +28,19 @@ SHOWN = {
     "all labels": "all labels",
 }
 INTRODUCTION = """
-Accuracy of `mode="auto"` on everybody, in points over the labeled rows alone with the same learner: linear,
-with logistic models, on every table. In brackets the standard error over draws. *Right direction* and *wrong
-direction*: `auto` that is told so, rightly or wrongly. *Control*: odds e^.25 in the right direction, and no
-instrument; what the right direction has beyond it is the instrument's part. *Mirrored*: selection is turned
-round. The rule was frozen on other seeds. The command makes twenty draws in each direction; the tables say
-how many are stored. Draws of raters are halves of one table: they have rows in common,
-and their standard errors say less than those of designs.
+What does `mode="auto"` gain over training on the labeled rows alone? Figures are points of accuracy on
+all cases, with the standard error over draws in brackets. The learner is linear, with logistic models, on
+every table. *Right direction* and *wrong direction*: `auto` with a direction that is true or false.
+*Control*: the odds of refused cases times e^.25 in the right direction, without an instrument; the gain
+of the right direction beyond the control is the instrument's part. *Mirrored*: selection is reversed. The
+rule was frozen on other seeds. The command makes twenty draws in each direction; the tables say how many
+are stored. Draws of raters are halves of one table and share rows, so their standard errors are less
+reliable than those of designs.
 """
 COSTLY = """
-Cost of a case under `auto` minus that of the labeled rows alone with the same costs (standard error): missing
-the last class costs three, or predicting it wrongly does, and other mistakes one. Negative is better.
+Cost per case under `auto` minus the cost of the labeled rows alone with the same costs (standard error).
+With *costly misses*, missing the last class costs three and other mistakes cost one; with *costly
+alarms*, predicting it wrongly costs three. Negative is better.
 """
 GAPS = """
 Share of the gap between the labeled rows and all labels that is closed, in the direction of selection in
@@ -64,9 +66,9 @@ def write_modes_page(rows: pd.DataFrame, folder: Path) -> list[Path]:
 def _page(rows: pd.DataFrame) -> Iterator[Block]:
     table = gains(rows)
     yield Heading("The modes, with and without a direction", 1)
+    yield Paragraph(" ".join(verdicts(rows)))
     yield Paragraph(flowing(INTRODUCTION))
     yield Code(COMMAND)
-    yield Paragraph(" ".join(verdicts(rows)))
     yield Heading("Gains")
     yield Table(_shown(table), "Points of accuracy over the labeled rows alone.")
     yield Heading("Share of the gap closed")
@@ -124,7 +126,7 @@ def verdicts(rows: pd.DataFrame) -> Iterator[str]:
         if mean > ERRORS * error
     ]
     yield (
-        f"With costs it is dearer than the labeled rows with these costs, by more than two standard errors, "
+        f"With costs it costs more than the labeled rows with the same costs, by over two standard errors, "
         f"in {len(dearer)} of {len(COSTS) * len(table)}{': ' + '; '.join(dearer) if dearer else ''}."
     )
 

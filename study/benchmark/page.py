@@ -26,36 +26,39 @@ FEW = "**These are too few draws to tell a gain or a loss from chance; read the 
 COMMAND = "python -m study benchmark --out runs/field --data FOLDER --jobs 2 --page study/benchmark/results"
 
 INTRODUCTION = """
-Every learner gets the same cases, with labels where they were seen, and is judged by the labels of
-everybody. *selected* is the naive learner: trained on the labeled cases. *full* is the oracle of the *same*
-learner: it sees all labels, and only what lies between the two is due to selection. *no instrument* is the
-control: partial learning that is told of one decision-maker. Learners that take bounds are fed with
-estimated class probabilities in place of labels, which helps trees by itself; so their naive learner,
-oracle and control are *smoothed*, too. Where the instrument is too weak, auto (tilt mode) and point are a
-classifier of the labeled cases, and are measured against that.
+How much of the accuracy lost to selection do these learners recover, and where do they lose to plain
+training? Every learner gets the same cases, with labels where a decision revealed them, and is scored on
+the labels of all cases. *selected* is plain training on the labeled cases. *full* is the same learner
+trained on all labels, the oracle; only the difference between the two is due to selection. *no
+instrument* is the control: partial learning that believes there is one decision-maker. Learners that use
+bounds are trained on estimated class probabilities instead of labels, which by itself helps trees; their
+plain learner, oracle and control are therefore *smoothed* in the same way. Where the instrument is too
+weak, auto (tilt mode) and point are trained on the labeled cases, and are compared with that.
 """
 LOST = """
-Learners that are half a point or more below the plain naive learner of the same kind, which is what people do
-today. Clear are those whose 95 % interval (Student, over draws) has no gain in it; many comparisons are made,
-so one or two of them can be chance.
+Learners that are half a point or more below plain training of the same kind, which is common practice. A
+loss is clear if its 95 % interval (Student, over draws) contains no gain. There are many comparisons, so
+one or two clear losses can be due to chance.
 """
 CLOSED = """
-(accuracy - selected) / (full - selected) of the same learner, in the direction of selection in which it is
-smaller; in brackets its standard error. A dash: the gap is below half a point or not clear, and nothing can
-be said. Above 1 it is noise, or smoothing that the pair of the same learner does not take out.
+(accuracy - selected) / (full - selected) of the same learner, in the direction of selection in which it
+is smaller, with its standard error in brackets. A dash means that the gap is below half a point or not
+clear. Values above 1 are noise, or an effect of smoothing that *selected* and *full* do not share.
 """
 EACH = """
-Points of accuracy, means over draws, standard errors in brackets. *gain* is over the naive learner of the
-same kind, *gap* what its oracle is above it. Both directions where selection can be turned round.
+Points of accuracy: means over draws, with standard errors in brackets. *gain* is the learner minus plain
+training of the same kind, *gap* the oracle minus plain training. Tables whose selection can be reversed
+have both directions.
 """
 JUDGED = """
-Of the accuracy of the plain naive linear rule: in how many draws the 95 % interval has the truth in it, in
-the worse direction, and its mean width. For real tables the truth is that of the rows judged, and draws are
-halves of one table, so they are not independent. No count: nobody knows the truth. An assumption that does
-not hold in a design need not cover there; that is what the column is for.
+In how many draws the 95 % interval for the accuracy of plain linear training contains the truth, in the
+worse direction of selection, and its mean width. For real tables the truth is that of the rows scored,
+and draws are halves of one table, so they are not independent. Where nobody knows the truth, there is no
+count. Intervals need not cover under an assumption that is false in the design, and the column shows what
+happens then.
 """
 TIMES = """
-Median processor seconds over all tables, on one thread. A contestant that raised an error has no number.
+Median processor seconds over all tables, on one thread. A learner that raised an error has no number.
 """
 LAST = """
 `benchmark.csv` has a row for each draw and contestant, `benchmark-summary.csv` those of this page; [how to
@@ -85,7 +88,7 @@ def _page(rows: pd.DataFrame, table: pd.DataFrame, setting: dict[str, Any]) -> I
     yield Paragraph(_how_much(rows))
     size = f" --samples {setting['samples']}" if setting["samples"] else ""
     yield Code(f"{COMMAND} --reps {rows['repetition'].max() + 1}{size}")
-    yield Heading("Where a learner is beaten by the naive one")
+    yield Heading("Where learners lose to plain training")
     yield Paragraph(flowing(LOST))
     for clear, words in ((True, "Clear:"), (False, "Not clear at this number of draws:")):
         yield Paragraph(words)
@@ -112,8 +115,8 @@ def _how_much(rows: pd.DataFrame) -> str:
     count = f"{draws.min()} to {draws.max()} draws" if draws.min() < draws.max() else f"Draws: {draws.min()},"
     return (
         f"{count} in each direction of {rows['cell'].nunique()} tables, of "
-        f"at most {most:,} rows for learning and as many for judging; {hours:.1f} processor hours of "
-        f"contestants in all. {FEW if draws.max() < ENOUGH else ''}Made by:"
+        f"at most {most:,} rows for learning and as many for scoring; {hours:.1f} processor hours in all. "
+        f"{FEW if draws.max() < ENOUGH else ''}Reproduce it with:"
     )
 
 

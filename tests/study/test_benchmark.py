@@ -240,5 +240,5 @@ def test_a_small_run_goes_on_and_has_a_page(folder, tmp_path, monkeypatch):
     assert rows[rows["cell"] == "zambia"]["kind"].unique().tolist() == ["evaluate"]
     assert rows.loc[rows["contestant"] == "broken, linear", "failure"].tolist() == ["RuntimeError: no"]
     text = page.write_page(out, tmp_path / "page")[0].read_text()
-    assert text.index("beaten by the naive one") < text.index("Share of the gap closed")
+    assert text.index("Where learners lose to plain training") < text.index("Share of the gap closed")
     assert "| learn | broken, linear | nan | 1 | 1 |" in text
