@@ -14,8 +14,8 @@ import selective_labels as sl
 from benchmarks.floor import make_table, some_probabilities
 from selective_labels import LargeWorkWarning
 from selective_labels.nuisance.bands import N_BANDS
+from selective_labels.nuisance.cross_fit import Work, expected_seconds
 from selective_labels.nuisance.model_selection import candidates
-from selective_labels.nuisance.runtime_warning import Work, expected_seconds
 
 # Rows, columns, classes, decision-makers.
 SHAPES = (

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import selective_labels as sl
 from benchmarks.partition_data import FEATURES, loans, write
-from selective_labels.evaluation.partitioned.question import partition_pass
+from selective_labels.evaluation.partitioned.fitted_partitions import partition_pass
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from sklearn.model_selection import KFold
 
 import selective_labels as sl
 from selective_labels import Bounds
-from selective_labels.estimators.surrogates import CostSensitiveProblem
 from selective_labels.identification.bounds import repair
-from selective_labels.identification.costs import gains, point_costs, worst_case_costs
+from selective_labels.identification.costs import CostSensitiveProblem, gains, point_costs, worst_case_costs
 from study.scoring import Split
 
 N_FOLDS = 5

@@ -8,7 +8,6 @@ import pytest
 
 from selective_labels.assumptions import Findings, Instrument, NoAssumption, Nucem, Unconfounded
 from selective_labels.assumptions.parse import NAMED
-from selective_labels.nuisance.envelope import slope_or_bound_scores
 from selective_labels.nuisance.score_formulas import (
     OVERLAP,
     Rows,
@@ -16,6 +15,7 @@ from selective_labels.nuisance.score_formulas import (
     average_over_arms,
     envelope_scores,
     manski_scores,
+    slope_or_bound_scores,
 )
 
 every = pytest.mark.parametrize("assumption", NAMED, ids=lambda each: each.name)

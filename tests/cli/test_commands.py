@@ -304,7 +304,7 @@ def test_a_metric_without_a_value_in_one_subgroup_leaves_the_others_alone(run, c
 
 
 def test_that_work_will_take_long_is_a_line_before_the_result(run, data, monkeypatch):
-    monkeypatch.setattr("selective_labels.nuisance.runtime_warning.SAID_FROM_SECONDS", 0.0)
+    monkeypatch.setattr("selective_labels.nuisance.cross_fit.SAID_FROM_SECONDS", 0.0)
     command = ("evaluate", data, *ROLES, "--predictions", "guess", *QUICK)
     result = run(*command)
     assert result.exit_code == 0

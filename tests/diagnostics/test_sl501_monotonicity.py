@@ -4,9 +4,8 @@ import numpy as np
 from numpy.testing import assert_allclose
 from scipy.stats import binom
 
-from selective_labels.diagnostics.exclusion import MONOTONICITY_CHECK
+from selective_labels.diagnostics.exclusion import MONOTONICITY_CHECK, Shares, marginal_curve, slope_p_value
 from selective_labels.diagnostics.hypothesis_tests import CellPairs
-from selective_labels.diagnostics.marginal_curve import Shares, marginal_curve, slope_p_value
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 

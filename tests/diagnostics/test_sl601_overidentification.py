@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from selective_labels.diagnostics.marginal_curve import cell_linearity, implied_variance
-from selective_labels.diagnostics.nucem import OVERIDENTIFICATION_CHECK
+from selective_labels.diagnostics.nucem import OVERIDENTIFICATION_CHECK, cell_linearity, implied_variance
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 

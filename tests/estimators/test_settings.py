@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV
 
 import selective_labels as sl
 from selective_labels.estimators.learners import fit_classifier, score_learner
-from selective_labels.estimators.surrogates import CostSensitiveProblem
+from selective_labels.identification.costs import CostSensitiveProblem
 from tests.estimators.samples import fit, make_sample, quick
 
 # Much ridge leaves nothing but the most frequent class, and a warning says so.

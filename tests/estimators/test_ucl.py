@@ -18,8 +18,7 @@ from sklearn.svm import SVC
 from selective_labels import UCLClassifier
 from selective_labels.datasets import make_decision_makers, make_paper_synthetic
 from selective_labels.estimators.learners import fit_classifier
-from selective_labels.estimators.surrogates import CostSensitiveProblem
-from selective_labels.identification.costs import worst_case_costs
+from selective_labels.identification.costs import CostSensitiveProblem, worst_case_costs
 from tests.estimators.samples import fit, make_sample, quick, uninformative
 
 MODES = ["partial", "point"]

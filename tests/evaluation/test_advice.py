@@ -207,7 +207,7 @@ def test_a_fair_lottery_is_rarely_called_doubtful():
     """With level .001 and 100 lotteries, more than four cautions come once in 1e7."""
     cases = draw(300, 1, 0.0, np.random.default_rng(8))
     data, generator, found = cases.data(named=False), np.random.default_rng(9), 0
-    from selective_labels.evaluation.lottery import columns_known, dependence
+    from selective_labels.evaluation.advice import columns_known, dependence
 
     known = columns_known(data, cases.advice.astype(float))
     for _ in range(100):

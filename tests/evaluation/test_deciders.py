@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import selective_labels as sl
 from selective_labels import InputError
-from selective_labels.evaluation.decider_effects import decider_effects
+from selective_labels.evaluation.deciders import decider_effects
 from selective_labels.inference.empirical_bayes import Shrunken
 from selective_labels.nuisance.cross_fit import FittingSettings
 from tests.decider_designs import Bench

@@ -7,8 +7,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 import selective_labels as sl
-from selective_labels.diagnostics.prediction_balance import PredictionBalance
-from selective_labels.evaluation.prediction_check import REFUSED, PredictionCheck
+from selective_labels.evaluation.prediction_check import REFUSED, PredictionBalance, PredictionCheck
 from selective_labels.evaluation.predictions import read_predictions
 
 QUICK = {"nuisance": "logistic", "propensity": "shares", "cv": 2, "random_state": 0}

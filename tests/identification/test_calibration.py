@@ -7,7 +7,7 @@ from scipy.integrate import quad
 from scipy.special import softmax
 from scipy.stats import binom
 
-from selective_labels.estimators.surrogates import MARGIN_LOSSES, margin_loss, softmax_cost
+from selective_labels.identification.costs import MARGIN_LOSSES, margin_loss, softmax_cost
 
 POINTS, CLASSES = 6, 4
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime, linprog, minimize
 
-from selective_labels.evaluation.yes_rates import YesRates
+from selective_labels.evaluation.disparity import YesRates
 from selective_labels.identification.disparity import (
     GroupShares,
     largest_weighted_gap,

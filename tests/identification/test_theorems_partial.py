@@ -7,9 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from selective_labels import Bounds
-from selective_labels.estimators.surrogates import CostSensitiveProblem
 from selective_labels.identification.bounds import raw_bounds, realizable
-from selective_labels.identification.costs import best_case_costs, worst_case_costs
+from selective_labels.identification.costs import CostSensitiveProblem, best_case_costs, worst_case_costs
 from tests.reference.latent_models import LatentModel, random_label_range, random_model
 from tests.reference.linear_programs import Program, label_range_model, minima
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from selective_labels.estimators.surrogates import CostSensitiveProblem
 from selective_labels.identification.bounds import raw_bounds
-from selective_labels.identification.costs import point_costs
+from selective_labels.identification.costs import CostSensitiveProblem, point_costs
 from selective_labels.identification.point import numeric_moments, slope, two_fold_moments
 from tests.reference.latent_models import LatentModel, additive_model, random_model
 

@@ -7,9 +7,9 @@ from scipy.stats import norm
 
 from selective_labels import InputError, SelectiveLabels, UCLClassifier
 from selective_labels.datasets import make_decision_makers
+from selective_labels.diagnostics.context import identified_bounds
 from selective_labels.nuisance.bands import Arms, inner_folds, leniency_bands, shrunken_means
 from selective_labels.nuisance.cross_fit import cross_fit, one_arm_each
-from selective_labels.nuisance.row_bounds import identified_bounds
 
 N_ROWS, N_MAKERS, N_BANDS = 6000, 300, 20
 

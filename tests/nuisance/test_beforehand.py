@@ -7,7 +7,6 @@ import pytest
 
 import selective_labels as sl
 from selective_labels.datasets import make_decision_makers
-from selective_labels.nuisance import runtime_warning
 from selective_labels.nuisance.folds import make_folds
 from selective_labels.nuisance.model_selection import Fitter
 
@@ -21,7 +20,7 @@ def sample():
 
 @pytest.fixture
 def everything_is_long(monkeypatch):
-    monkeypatch.setattr(runtime_warning, "SAID_FROM_SECONDS", 0.0)
+    monkeypatch.setattr("selective_labels.nuisance.cross_fit.SAID_FROM_SECONDS", 0.0)
     monkeypatch.setattr("selective_labels.report.assess.SAID_FROM", 0.0)  # a report says it sooner
 
 
@@ -92,7 +91,7 @@ def test_probabilities_that_are_given_take_no_time(sample, everything_is_long):
 
 def test_numbers_do_not_move_with_what_is_said(sample, monkeypatch):
     quiet = evaluate(sample)
-    monkeypatch.setattr(runtime_warning, "SAID_FROM_SECONDS", 0.0)
+    monkeypatch.setattr("selective_labels.nuisance.cross_fit.SAID_FROM_SECONDS", 0.0)
     with pytest.warns(sl.LargeWorkWarning):
         said = evaluate(sample)
     assert (said.lower, said.upper) == (quiet.lower, quiet.upper)

@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from selective_labels.nuisance.calibration import fit_calibration
+from selective_labels.nuisance.calibrated_bounds import fit_calibration
 
 RNG = np.random.default_rng(0)
 N = 600

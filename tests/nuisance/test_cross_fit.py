@@ -16,12 +16,12 @@ from sklearn.svm import LinearSVC
 from selective_labels import SelectiveLabels
 from selective_labels._parallel import listening
 from selective_labels.datasets import make_decision_makers
+from selective_labels.diagnostics.context import identified_bounds
 from selective_labels.identification.bounds import jackknife_noise, shrink_across_decision_makers
 from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.folds import outcome_codes
 from selective_labels.nuisance.model_selection import log_losses
 from selective_labels.nuisance.models.logistic import spread_columns
-from selective_labels.nuisance.row_bounds import identified_bounds
 from selective_labels.nuisance.slopes import slope_moments
 
 FAMILIES = [

@@ -6,8 +6,7 @@ from scipy.special import expit
 
 from selective_labels import SelectiveLabels, evaluate
 from selective_labels.datasets.oracle import normal_rule
-from selective_labels.nuisance.envelope import pooled_envelope_scores
-from selective_labels.nuisance.score_formulas import Pools
+from selective_labels.nuisance.score_formulas import Pools, pooled_envelope_scores
 from selective_labels.nuisance.scores import class_pools, class_surplus
 
 SKILL = np.linspace(0.6, 2.4, 8) * np.where(np.arange(8) % 2, -1, 1)

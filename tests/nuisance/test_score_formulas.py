@@ -3,7 +3,6 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from selective_labels.nuisance.envelope import slope_or_bound_scores
 from selective_labels.nuisance.score_formulas import (
     WEAKEST_STRENGTH,
     Rows,
@@ -11,6 +10,7 @@ from selective_labels.nuisance.score_formulas import (
     envelope_scores,
     required_lead,
     required_strength,
+    slope_or_bound_scores,
     slope_scores,
 )
 

@@ -9,10 +9,14 @@ from selective_labels.assumptions import Instrument, Unconfounded, named, names
 from selective_labels.assumptions.parse import NAMED
 from selective_labels.datasets import make_decision_makers
 from selective_labels.nuisance.cross_fit import CrossFit, FoldModel, arm_propensity, cross_fit
-from selective_labels.nuisance.envelope import pooled_envelope_scores
 from selective_labels.nuisance.model_selection import NuisanceReport
 from selective_labels.nuisance.models.logistic import InjectedJoint
-from selective_labels.nuisance.score_formulas import Scores, envelope_scores, required_lead
+from selective_labels.nuisance.score_formulas import (
+    Scores,
+    envelope_scores,
+    pooled_envelope_scores,
+    required_lead,
+)
 from selective_labels.nuisance.scores import class_pools, class_surplus, cross_fit_scores, selector_bands
 
 # |mean| / standard error of an unbiased score exceeds this with probability 7e-6 (per class).

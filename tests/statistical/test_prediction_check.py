@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 import selective_labels as sl
 from selective_labels._parallel import in_processes
-from selective_labels.diagnostics.prediction_balance import PredictionBalance
+from selective_labels.evaluation.prediction_check import PredictionBalance
 from selective_labels.nuisance.cross_fit import FittingSettings
 from selective_labels.nuisance.scores import selector_bands
 

@@ -24,18 +24,16 @@ from selective_labels.assumptions.base import (
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.event_bounds import LaminarScores
 from selective_labels.identification.point import two_fold_moments
-from selective_labels.nuisance.envelope import (
-    bound_scores,
-    ranged_envelope_scores,
-    ranged_manski_scores,
-    slope_or_bound_scores,
-)
 from selective_labels.nuisance.score_formulas import (
     Rows,
     Scores,
     aipw_scores,
     average_over_arms,
+    bound_scores,
     manski_scores,
+    ranged_envelope_scores,
+    ranged_manski_scores,
+    slope_or_bound_scores,
 )
 
 AS_IF_AT_RANDOM = "cases reach decision-makers as if at random"
@@ -75,7 +73,7 @@ class Instrument(Assumption):
     )
 
     def score(self, rows: Rows, overlap: float) -> Scores:
-        """See :func:`selective_labels.nuisance.envelope.bound_scores`; uses the label range, if given."""
+        """See :func:`selective_labels.nuisance.score_formulas.bound_scores`; uses a label range, if given."""
         if rows.label_range is not None:
             return ranged_envelope_scores(rows, rows.label_range, overlap)
         return bound_scores(rows, overlap)
@@ -334,7 +332,7 @@ class Nucem(Assumption):
     questions = (("features", "nucem"),)
 
     def score(self, rows: Rows, overlap: float) -> Scores:
-        """See :func:`selective_labels.nuisance.envelope.slope_or_bound_scores`."""
+        """See :func:`selective_labels.nuisance.score_formulas.slope_or_bound_scores`."""
         return slope_or_bound_scores(rows, overlap)
 
     def permission(self, findings: Findings, given: str) -> CheckVerdict:

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from selective_labels._errors import InputError
 from selective_labels.estimators.identified import Identified, PlugIn
 from selective_labels.estimators.neural import NeuralScore
-from selective_labels.estimators.surrogates import (
+from selective_labels.identification.costs import (
     MARGIN_LOSSES,
     SCORE_LOSSES,
     CostSensitiveProblem,

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
 from selective_labels._errors import InputError, needs
-from selective_labels.estimators.surrogates import MARGIN_LOSSES, CostSensitiveProblem
+from selective_labels.identification.costs import MARGIN_LOSSES, CostSensitiveProblem
 from selective_labels.nuisance.models.encoders import standardised_for_learner
 
 BATCH_ROWS = 1024

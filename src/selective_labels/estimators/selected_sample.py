@@ -16,7 +16,7 @@ from selective_labels._validation import random_stream, require_choice
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.estimators.base import LabeledRowsModel, check_cost, read_features
-from selective_labels.estimators.direct import DirectFit, fit_labeled
+from selective_labels.estimators.identified import DirectFit, fit_labeled
 from selective_labels.estimators.ipw import (
     LabeledRowsClassifier,
     classifier_of,
@@ -34,8 +34,7 @@ from selective_labels.estimators.learners import (
     score_learner,
 )
 from selective_labels.estimators.rare_classes import BALANCED, balanced_weights, seen_shares, warn_if_constant
-from selective_labels.estimators.surrogates import CostSensitiveProblem
-from selective_labels.identification.costs import gains, point_costs
+from selective_labels.identification.costs import CostSensitiveProblem, gains, point_costs
 from selective_labels.nuisance.models.encoders import fit_weighted
 
 LINEAR = "linear"

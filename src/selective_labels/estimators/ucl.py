@@ -60,10 +60,9 @@ from selective_labels.estimators.selected_sample import (
     SelectedSampleClassifier,
     require_probabilities_of,
 )
-from selective_labels.estimators.surrogates import CostSensitiveProblem
 from selective_labels.estimators.tilt_mode import CONTROL, LABELED_ONLY, STATED_ODDS, TILT, TiltChoice
 from selective_labels.identification.bounds import Bounds
-from selective_labels.identification.costs import decided, possible_classes
+from selective_labels.identification.costs import CostSensitiveProblem, decided, possible_classes
 from selective_labels.identification.prevalence import minimax_multiplier
 from selective_labels.inference.row_intervals import contradicted
 from selective_labels.nuisance.calibrated_bounds import has_range

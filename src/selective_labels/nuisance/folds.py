@@ -2,16 +2,13 @@
 
 import warnings
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from selective_labels._errors import InputError
 from selective_labels.data.selective_labels import SelectiveLabels
-
-if TYPE_CHECKING:
-    pass
 
 
 def outcome_codes(y: np.ndarray) -> np.ndarray:

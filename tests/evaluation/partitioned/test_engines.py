@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from selective_labels import evaluate
 from selective_labels.evaluation.evaluate import evaluate_judged
-from selective_labels.evaluation.partitioned.question import partition_pass
+from selective_labels.evaluation.partitioned.fitted_partitions import partition_pass
 from tests.evaluation.partitioned.tables import from_folder, make_table, numbers, write
 
 HOW = {"metric": ["accuracy", "tpr"], "nuisance": "logistic", "propensity": "shares", "random_state": 0}

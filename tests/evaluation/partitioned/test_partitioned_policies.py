@@ -18,8 +18,8 @@ from selective_labels import (
     policy_curve,
 )
 from selective_labels import assumptions as a
-from selective_labels.diagnostics.prediction_balance import PredictionBalance
 from selective_labels.evaluation.partitioned import keys
+from selective_labels.evaluation.prediction_check import PredictionBalance
 from tests.evaluation.partitioned.tables import folds_of, from_folder, in_memory, make_table, numbers, write
 
 QUICK = {"nuisance": "logistic", "propensity": "shares", "random_state": 0}

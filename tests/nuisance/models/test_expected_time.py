@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from selective_labels.nuisance.runtime_warning import (
+from selective_labels.nuisance.cross_fit import (
     BUILT_FOR,
     SAID_FROM_SECONDS,
     Work,

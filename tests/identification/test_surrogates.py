@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from selective_labels import LinearScore
 from selective_labels.estimators import learners, neural
-from selective_labels.estimators.surrogates import (
+from selective_labels.identification.costs import (
     MARGIN_LOSSES,
     ROUNDED_CORNER,
     CostSensitiveProblem,

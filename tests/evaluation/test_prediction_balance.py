@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import chi2, kstest, norm
 
 from selective_labels import SelectiveLabels
-from selective_labels.diagnostics.prediction_balance import (
+from selective_labels.evaluation.prediction_check import (
     PENALTIES,
     HeldOutRidge,
     PredictionBalance,

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from selective_labels import Bounds, SelectiveLabels
 from selective_labels.datasets import make_decision_makers
+from selective_labels.diagnostics.context import identified_bounds
 from selective_labels.identification.bounds import (
     jackknife_noise,
     raw_bounds,
@@ -15,7 +16,6 @@ from selective_labels.identification.bounds import (
     shrink_across_decision_makers,
 )
 from selective_labels.nuisance.cross_fit import cross_fit
-from selective_labels.nuisance.row_bounds import identified_bounds
 
 SAMPLE = make_decision_makers(400, n_decision_makers=4, random_state=0)
 DATA = SelectiveLabels.from_arrays(SAMPLE.X, SAMPLE.y, decision_maker=SAMPLE.decision_maker)
