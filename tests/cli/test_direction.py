@@ -1,5 +1,6 @@
 """What is known of refused cases: asked in words, kept in the settings file, never guessed."""
 
+import json
 import tomllib
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -87,8 +88,12 @@ def test_the_question_speaks_of_the_domain():
 def test_the_command_learns_with_a_direction_and_keeps_it(run, refused, data, tmp_path):
     saved, model = tmp_path / "settings.toml", tmp_path / "model.skops"
     common = (*ROLES, *QUICK, *NO_PREDICTIONS, "--estimator", "linear", "--model", model)
-    done = run("fit", data, *common, "--mode", "auto", "--refused-have", "no", "--save-config", saved)
+    asked = ("--mode", "auto", "--refused-have", "no", "--save-config", saved)
+    done = run("fit", data, *common, *asked, "--format", "json")
     assert done.exit_code == 0, done.output
-    assert "Learned from" in done.stdout
+    facts = json.loads(done.stdout)["model"]
+    assert facts["learned"] in ("tilt", "labeled-only", "stated-odds")
+    assert facts["reason"].startswith("Learned from")
+    assert isinstance(facts["instrument_part"], float)
     assert tomllib.loads(saved.read_text())["refused-have"] == "no"
     assert "--refused-have goes with --mode auto" in refused("fit", data, *common, "--refused-have", "no")

@@ -83,7 +83,7 @@ def test_results_say_it_and_promise_nothing_beside_it(changed):
 
 
 def test_auto_does_not_learn_from_a_doubtful_instrument(changed):
-    with pytest.warns(DiagnosticWarning, match="SL501.*fitted to the labeled rows alone"):
+    with pytest.warns(DiagnosticWarning, match="SL501.*learned without the instrument"):
         model = sl.UCLClassifier("auto", "plug-in", nuisance="logistic", random_state=0).fit(changed)
     assert model.mode_ == "labeled-only"
     assert "doubtful" in model.cautions_[0]

@@ -1,6 +1,7 @@
 """Auto mode: the plain learner unless something is known, and what it says of itself."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ import selective_labels as sl
 from selective_labels import ConstantRuleWarning, DiagnosticWarning, InputError
 from selective_labels.assumptions import Informed, Instrument, Prevalence
 from selective_labels.datasets import make_decision_makers
+from selective_labels.estimators import tilt_mode
 from tests.estimators.samples import fit, quick
 
 COST = [[0.0, 1.0], [3.0, 0.0]]
@@ -127,7 +129,7 @@ def test_a_doubtful_instrument_is_not_used():
     assert model.mode_ == "labeled-only"
     assert "SL401" in model.mode_reason_
     assert_array_equal(model.predict(X), LogisticRegression().fit(X[y >= 0], y[y >= 0]).predict(X))
-    with pytest.warns(DiagnosticWarning, match="SL401"):
+    with pytest.warns(DiagnosticWarning, match="SL401.*learned without the instrument"):
         model = quick("auto", LogisticRegression(), assumption=known(1)).fit(X, y, decision_maker=maker)
     assert model.mode_ == "stated-odds"
     control = sl.SelectedSampleClassifier(
@@ -142,6 +144,47 @@ def test_cases_that_repeat_need_strata(strong):
     model = quick("auto").fit(strong.X[rows // 2 * 2], strong.y, **how)
     assert model.mode_ == "labeled-only"
     assert "no strata are named" in model.mode_reason_
+
+
+def test_one_decision_maker_is_no_instrument(alike):
+    X, y, _ = alike
+    one = np.zeros(len(y))
+    for assumption, mode in ((None, "labeled-only"), (known(1), "stated-odds")):
+        model = quick("auto", "linear", assumption=assumption).fit(X, y, decision_maker=one)
+        assert model.mode_ == mode
+        assert "one decision-maker only, and so no instrument" in model.mode_reason_
+
+
+def test_all_labels_seen_leaves_nothing_to_decide(alike):
+    X = alike[0]
+    model = quick("auto", LinearSVC(), assumption=known(1)).fit(X, (X[:, 0] > 0).astype(int))
+    assert model.mode_reason_ == "Learned from all rows: every label is seen."
+
+
+def test_an_empty_confidence_set_is_no_reason_to_use_a_tilt(strong, monkeypatch):
+    """Every odds ratio is rejected: this speaks against the model, not for a difference or a direction."""
+    found = tilt_mode.fit_tilt
+
+    def rejecting(*rows):
+        tilt = found(*rows)
+        refused = replace(tilt.refused, statistic=np.full_like(tilt.refused.statistic, 50.0))
+        return replace(tilt, refused=refused, statistic_at_zero=50.0)
+
+    monkeypatch.setattr(tilt_mode, "fit_tilt", rejecting)
+    for assumption, mode in ((None, "labeled-only"), (known(1), "stated-odds")):
+        model = fit(quick("auto", assumption=assumption, random_state=7), strong)
+        assert model.mode_ == mode
+        assert "no odds ratio" in model.mode_reason_
+
+
+def test_a_learner_without_probabilities(alike, strong):
+    """It has none where the instrument is not used, and cannot take a direction."""
+    X, y, maker = alike
+    model = quick("auto", LinearSVC()).fit(X, y, decision_maker=maker)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(InputError, match="estimator has no predict_proba, which a stated direction needs"):
+        quick("auto", LinearSVC(), assumption=known(0)).fit(X, y, decision_maker=maker)
+    assert fit(quick("auto", LinearSVC()), strong).predict_proba(X).shape == (900, 2)
 
 
 def test_the_right_direction_keeps_to_its_side(strong):

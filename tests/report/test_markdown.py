@@ -101,6 +101,14 @@ def test_a_model_card_says_what_it_assumes_and_promises(fitted):
         assert word in card
 
 
+def test_a_model_card_says_what_auto_did(fitted):
+    _, data = fitted
+    model = sl.UCLClassifier("auto", "linear", nuisance="logistic", cost="balanced", random_state=0).fit(data)
+    card = model_card(model)
+    assert escaped(model.mode_reason_) in card
+    assert "all classes count alike" in card
+
+
 def test_without_a_browser_one_sentence_says_what_to_do(monkeypatch):
     monkeypatch.setattr(pdf_module.shutil, "which", lambda name: None)
     with pytest.raises(InputError, match=r"none was found: write an \.html page"):

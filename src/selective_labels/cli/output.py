@@ -281,6 +281,9 @@ def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
         "estimator": model.estimator or "boosting",
         "assumption": None if model.assumption is None else model.assumption.name,
         "disagreement": plain(getattr(model, "disagreement_", None)),
+        "learned": model.mode_,
+        "reason": getattr(model, "mode_reason_", None),
+        "instrument_part": plain(model.instrument_part_.gain) if model.mode == "auto" else None,
         "worst_case_regret": plain(model.worst_case_regret_),
         "worst_case_regret_upper": plain(model.worst_case_regret_upper_),
         "crossed_share": plain(model.crossed_share_),
@@ -300,7 +303,7 @@ def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
     row |= {"nuisance": report.chosen}
     regret, limit = number(model.worst_case_regret_), number(model.worst_case_regret_upper_)
     condition = "decision-makers get comparable cases as if at random and do not change the outcome"
-    if model.assumption is not None:
+    if model.assumption is not None and model.mode != "auto":
         condition += " and what is assumed besides is true"
     verdict = (
         f"Saved: {path}. Worst-case regret: at most {limit} (95 % upper limit; estimate {regret}). If "

@@ -173,9 +173,9 @@ def caution_warning(sentence: str) -> DiagnosticWarning:
     return DiagnosticWarning(code[0], f"(caution): {sentence}")
 
 
-def instrument_warning(found: CheckResult, labeled_only: bool = False) -> DiagnosticWarning:
+def instrument_warning(found: CheckResult, unused: bool = False) -> DiagnosticWarning:
     """The same doubt as a warning, for estimators."""
-    then = " The classifier is fitted to the labeled rows alone." if labeled_only else ""
+    then = " The classifier is learned without the instrument." if unused else ""
     return DiagnosticWarning(found.code, f"({found.name}): {in_words(found)}{then}")
 
 

@@ -393,7 +393,7 @@ def identify(
         data, joint, None if plain is None else {instrument_alone.name: plain}, seed=fitting.seed
     )
     if doubts:
-        warnings.warn(instrument_warning(doubts[0], labeled_only=mode == "auto"), stacklevel=4)
+        warnings.warn(instrument_warning(doubts[0], unused=mode == "auto"), stacklevel=4)
     cautions = cautions_of(data, joint, [known], doubts=doubts, seed=fitting.seed).get(known.name, ())
     known_doubts = {in_words(each) for each in doubts}
     for sentence in cautions:

@@ -254,13 +254,8 @@ class LabeledRule:
         return -self.costs(X)
 
 
-def require_probabilities_of(rule: LabeledRule) -> None:
-    """Raise :class:`InputError` if the learner of a rule has no probabilities."""
-    if isinstance(rule.model, LabeledRowsModel):
-        require_probabilities(rule.model.classifier, "predict_proba without an instrument")
-
-
-def _has_probabilities(baseline: Any) -> bool:
+def learns_probabilities(baseline: Any) -> bool:
+    """Whether the `estimator` of a classifier of the labeled rows can predict probabilities."""
     return score_learner_of(baseline.estimator) is not None or has_probabilities(baseline)
 
 
@@ -342,7 +337,7 @@ class SelectedSampleClassifier(LabeledRowsClassifier):
         check_is_fitted(self)
         return self.rule_.predict(read_features(self, X))
 
-    @available_if(_has_probabilities)
+    @available_if(learns_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Estimates of P(Y=k | x, D=1), or with `refused_odds` of P(Y=k | x), (n_samples, n_classes)."""
         check_is_fitted(self)

@@ -23,6 +23,7 @@ GATE_CODE = "SL105"
 TILT, LABELED_ONLY, STATED_ODDS = "tilt", "labeled-only", "stated-odds"
 # Log odds ratio of the control: a mild difference in the stated direction, without any instrument.
 CONTROL = 0.25
+EVERY_LABEL = "every label is seen"
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,7 @@ class TiltChoice:
     mode : "tilt", "labeled-only" or "stated-odds"
         The last is the control: labeled rows, and refused cases with the event e^.25 times the odds.
     reason : str
-        One sentence.
+        Without a full stop at its end.
     concentration : float
     tilt : Tilted or None
         Set where the mode is "tilt".
@@ -61,9 +62,9 @@ def choose_tilt(
     """Fit the tilts, and decide whether they are used.
 
     "tilt" uses them (without an allowance for skill only where decision-makers differ enough). "auto" uses
-    them where the instrument is not doubtful, repeated cases have strata, and no tilt at all is outside the
-    confidence set R_c; with a stated direction where R_c does not contradict it, as far as they lie in this
-    direction.
+    them where the instrument is not doubtful, repeated cases have strata, and the confidence set R_c is not
+    empty and excludes "no tilt"; with a stated direction where R_c does not contradict it, as far as they lie
+    in this direction.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ def choose_tilt(
     """
     event = None if direction is None else _members(direction, data)
     if data.labeled.all():
-        return TiltChoice(LABELED_ONLY, "every label is seen", np.nan), None
+        return TiltChoice(LABELED_ONLY, EVERY_LABEL, np.nan), None
     rows = HeldOutRows(joint, data)
     stage = first_stage(rows)
     concentration = stage.concentration
@@ -93,6 +94,8 @@ def choose_tilt(
         f"decision-makers move decisions too little to learn how the refused differ (concentration "
         f"{concentration:.1f}, {GATE:g} needed)"
     )
+    if data.n_decision_makers == 1:
+        weak = "there is one decision-maker only, and so no instrument"
     if mode == "auto" and (reason := doubtful or _repeated_without_strata(data)):
         return _without_instrument(reason, concentration, event), None
     if concentration < GATE and (event is not None or skill_range == 0.0):
@@ -100,6 +103,9 @@ def choose_tilt(
             warn_of_closed_gate(weak)
         return _without_instrument(weak, concentration, event), None
     tilt = fit_tilt(rows, stage, skill_range)
+    if mode == "auto" and not tilt.refused.supports():
+        misfit = "no odds ratio of refused and accepted cases fits the instrument, or the instrument is wrong"
+        return _without_instrument(misfit, concentration, event), None
     if mode == "auto" and direction is not None and event is not None:
         supported = tilt.refused.supports(event)
         if not supported or direction_p_value(direction.adverse, data, joint) <= DIRECTION_LEVEL:

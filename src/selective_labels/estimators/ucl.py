@@ -58,9 +58,16 @@ from selective_labels.estimators.rare_classes import (
 from selective_labels.estimators.selected_sample import (
     LabeledRule,
     SelectedSampleClassifier,
-    require_probabilities_of,
+    learns_probabilities,
 )
-from selective_labels.estimators.tilt_mode import CONTROL, LABELED_ONLY, STATED_ODDS, TILT, TiltChoice
+from selective_labels.estimators.tilt_mode import (
+    CONTROL,
+    EVERY_LABEL,
+    LABELED_ONLY,
+    STATED_ODDS,
+    TILT,
+    TiltChoice,
+)
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import CostSensitiveProblem, decided, possible_classes
 from selective_labels.identification.prevalence import minimax_multiplier
@@ -203,15 +210,22 @@ class InstrumentPart:
 def _has_probabilities(classifier: "UCLClassifier") -> bool:
     if classifier.mode == "partial":
         raise AttributeError("predict_proba does not exist in mode='partial': use predict_bounds.")
+    if isinstance(getattr(classifier, "_scores", None), LabeledRule) and not learns_probabilities(classifier):
+        raise AttributeError(
+            f"predict_proba does not exist: the rule is learned without the instrument, and estimator="
+            f"{classifier.estimator!r} has no probabilities."
+        )
     return True
 
 
 def in_a_sentence(choice: TiltChoice) -> str:
     """Which rule was learned, and why."""
+    if choice.reason == EVERY_LABEL:
+        return f"Learned from all rows: {EVERY_LABEL}."
     learned = {
         TILT: "the tilt, which the instrument estimates",
         LABELED_ONLY: "the labeled rows alone, as if refused cases were like accepted ones",
-        STATED_ODDS: "the labeled rows, with refused cases a little worse as stated, and no instrument",
+        STATED_ODDS: "the labeled rows and the stated direction (odds of e^.25), without the instrument",
     }
     return f"Learned from {learned[choice.mode]}: {choice.reason.rstrip('.')}."
 
@@ -243,8 +257,9 @@ class UCLClassifier(SelectiveClassifier):
         ``NeuralScore()``, whose ridge, width, rate, epochs and decay can be tuned (``estimator__ridge``).
     surrogate : str
         For "linear" and "neural": "softmax" (the paper's surrogate, and the default), "cross-entropy" (the
-        default where `mode_` is "labeled-only"), and for two classes also "logistic", "hinge",
-        "exponential". Other estimators have their own loss.
+        default where `mode_` is "labeled-only"; rules that tilt and auto mode learn without the instrument
+        always have it), and for two classes also "logistic", "hinge", "exponential". Other estimators have
+        their own loss.
     nuisance : None, "logistic", "quadratic", "index", "boosting", scikit-learn classifier, or callable
         Model of decision and label given features and decision-maker: linear, with squares and products,
         cubic in two indices, or trees. None compares the four by held-out log-loss. A callable
@@ -307,7 +322,7 @@ class UCLClassifier(SelectiveClassifier):
         In auto mode "tilt", "labeled-only", or with a stated direction "stated-odds": labeled rows, with odds
         of the stated class among the refused that are e^.25 times as high, and no instrument.
     mode_reason_ : str
-        Tilt and auto: which rule was learned, and why, in one sentence.
+        Tilt and auto: which rule was learned, and why.
     instrument_part_ : InstrumentPart
         Auto: what the instrument adds to the same learner without it (`gain`, `changed`). With a stated
         direction, the rule without it is the one called "stated-odds".
@@ -542,12 +557,12 @@ class UCLClassifier(SelectiveClassifier):
         """Class probabilities of all cases, (n_samples, n_classes). Not in partial mode.
 
         They hold under the assumption of the mode: NUCEM (point) or a tilt (tilt). If `mode_` is
-        "labeled-only", they are those of the labeled rows.
+        "labeled-only", they are those of the labeled rows, and if it is "stated-odds", those with the stated
+        direction; both need an `estimator` with probabilities.
         """
         check_is_fitted(self)
         features = read_features(self, X)
         if isinstance(self._scores, LabeledRule):
-            require_probabilities_of(self._scores)
             return self._scores.predict_proba(features)
         return self._identified.probabilities(features, X)
 
@@ -631,6 +646,11 @@ class UCLClassifier(SelectiveClassifier):
             require_choice("cost", self.cost, (None, BALANCED))
         else:
             check_cost(self.cost, data)
+        stated = self.mode == "auto" and read_direction(self.assumption, data) is not None
+        if stated and not learns_probabilities(self) and not data.labeled.all():
+            raise InputError.about(
+                "estimator", "has no predict_proba, which a stated direction needs; leave assumption= out."
+            )
         if data.worst_case:
             self._check_worst_case(data)
         if data.n_decision_makers == 1 and (data.y == HOLE).any():

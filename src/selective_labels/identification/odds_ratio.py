@@ -381,15 +381,16 @@ class TiltWeights:
         """Weighted mean of δ, (n_classes,); zero without an allowance for skill."""
         return np.zeros(self.tilts.shape[1]) if self.slopes is None else self.weights @ self.slopes
 
-    def supports(self, event: ArrayLike, level: float = 0.95) -> bool:
+    def supports(self, event: ArrayLike | None = None, level: float = 0.95) -> bool:
         """Whether the confidence set has a tilt under which the refused have the event at least as often.
 
         Parameters
         ----------
-        event : (n_classes,) bool array
+        event : (n_classes,) bool array, optional
+            Without it: whether the confidence set has any tilt. If not, the model does not fit.
         """
         kept = self.statistic <= chi2.ppf(level, self.tilts.shape[1] - 1)
-        return bool((kept & (self._raised(event) >= 0.0)).any())
+        return bool((kept if event is None else kept & (self._raised(event) >= 0.0)).any())
 
     def towards(self, event: ArrayLike) -> "TiltWeights":
         """The same tilts, with weight only where the refused have the event at least as often."""

@@ -3,8 +3,6 @@
 from importlib.metadata import version
 from typing import Any
 
-import numpy as np
-
 from selective_labels._display import digits
 from selective_labels.report.markdown import escaped, table
 
@@ -66,9 +64,12 @@ def model_card(model: Any, data: Any = None, *, title: str = "Model card") -> st
 def _what(model: Any) -> list[str]:
     learner = model.estimator or "gradient boosting"
     classes = ", ".join(map(str, model.classes_.tolist()))
-    cost = "every mistake counts alike" if model.cost is None else _costs(model)
+    cost = "all classes count alike" if isinstance(model.cost, str) else "every mistake counts alike"
+    if model.cost_ is not None:
+        cost = _costs(model)
     return [
         f"{type(model).__name__}, mode {model.mode}: {MODES.get(model.mode, model.mode)}.",
+        *([model.mode_reason_] if hasattr(model, "mode_reason_") else ()),
         f"Learner: {learner}. Classes: {classes}. Learned for: {cost}.",
         "It predicts from features alone and never needs to know who decides.",
     ]
@@ -76,7 +77,7 @@ def _what(model: Any) -> list[str]:
 
 def _costs(model: Any) -> str:
     """The cost matrix in words, without what costs nothing."""
-    classes, matrix = model.classes_.tolist(), np.asarray(model.cost, dtype=float)
+    classes, matrix = model.classes_.tolist(), model.cost_
     said = [
         f"predicting {guess} where {truth} is true costs {digits(matrix[row, column])}"
         for row, truth in enumerate(classes)
@@ -92,7 +93,7 @@ def _assumes(model: Any) -> list[str]:
         "decides does not change the label. Checks can contradict this and never prove it.",
     ]
     if getattr(model, "assumption", None) is not None:
-        said.append(f"Besides: {model.assumption.sentence}")
+        said.append(f"{'Stated' if model.mode == 'auto' else 'Besides'}: {model.assumption.sentence}")
     return said + [f"Caution: {each}" for each in getattr(model, "cautions_", ())]
 
 
