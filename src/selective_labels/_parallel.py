@@ -157,7 +157,6 @@ def in_processes(
     Parameters
     ----------
     tasks : iterable of (function, *arguments)
-    n_jobs : int, optional
     in_order : bool
         Whether to yield results in the order of the tasks. Otherwise they come as they finish.
     **options

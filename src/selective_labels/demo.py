@@ -116,7 +116,6 @@ def run(out: Path, console: Console | None = None, *, random_state: int = 1) -> 
     out : Path
         File of the page; written completely or not at all.
     console : rich Console, optional
-    random_state : int
     """
     console = Console() if console is None else console
     loans = make_loans(N_APPLICATIONS, random_state=random_state)

@@ -7,10 +7,22 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from selective_labels.identification.leave_out import FirstStage, first_stage_tests, iv_slope
+from selective_labels.identification.leave_out import FirstStage, first_stage_tests
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 PHILADELPHIA = SHARED / "philadelphia_bail_stevenson_2018" / "tidy.csv.gz"
+
+
+def iv_slope(outcome, treatment, instrument, error_of=None):
+    """Slope β = P'Y / P'T with one constructed instrument, and its robust error √(Σ P² ε²) / |P'T|.
+
+    ε = M_W Y - β M_W T; `error_of` holds M_W Y and M_W T, if the first two are not adjusted already.
+    """
+    strength = float(instrument @ treatment)
+    slope = float(instrument @ outcome) / strength
+    adjusted = (outcome, treatment) if error_of is None else error_of
+    error = np.sqrt(np.sum((instrument * (adjusted[0] - slope * adjusted[1])) ** 2)) / abs(strength)
+    return slope, float(error)
 
 
 @pytest.fixture

@@ -357,9 +357,7 @@ def floor_scores(rows: Rows, floor: AnyFloor, overlap: float) -> Judged:
 
     Parameters
     ----------
-    rows : Rows
     floor : Floor or Chord
-    overlap : float
 
     Examples
     --------
@@ -409,11 +407,9 @@ def combined_scores(rows: Rows, base: Scores, floors: Sequence[AnyFloor], overla
 
     Parameters
     ----------
-    rows : Rows
     base : Scores
         Lower bounds of each class.
     floors : sequence of Floor and Chord
-    overlap : float
     """
     values, plug_in = np.array(base.values), np.array(base.plug_in)
     found: dict[tuple[int, ...], Judged] = {}

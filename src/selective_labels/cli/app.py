@@ -49,14 +49,8 @@ ROLES = "--label failed --decision released --decision-maker officer"
 CONTRADICTED = 3
 
 
-class FailOn(StrEnum):
-    """The mildest verdict on the instrument at which `check` fails."""
-
-    DOUBTFUL = "doubtful"
-    REFUTED = "refuted"
-    NEVER = "never"
-
-
+# The mildest verdict on the instrument at which `check` fails.
+FailOn = StrEnum("FailOn", ("DOUBTFUL", "REFUTED", "NEVER"))
 FAILING: dict[FailOn, tuple[str, ...]] = {
     FailOn.DOUBTFUL: ("doubtful", "refuted"),
     FailOn.REFUTED: ("refuted",),
@@ -64,27 +58,10 @@ FAILING: dict[FailOn, tuple[str, ...]] = {
 }
 
 
-class Over(StrEnum):
-    """Parameter that a sensitivity curve varies."""
-
-    ODDS = "odds"
-    GAMMA = "gamma"
-    RATIO = "ratio"
-    SHARE = "share"
-    KAPPA = "kappa"
-    RHO = "rho"
-    PREVALENCE = "prevalence"
-    SKILL_RANGE = "skill_range"
-
-
-class Rule(StrEnum):
-    """Who must accept a case: the score, both human and score, or either."""
-
-    SCORE = "score"
-    BOTH = "both"
-    EITHER = "either"
-
-
+# Parameter that a sensitivity curve varies.
+Over = StrEnum("Over", ("ODDS", "GAMMA", "RATIO", "SHARE", "KAPPA", "RHO", "PREVALENCE", "SKILL_RANGE"))
+# Who must accept a case: the score, both human and score, or either.
+Rule = StrEnum("Rule", ("SCORE", "BOTH", "EITHER"))
 Level = Annotated[float, typer.Option(help="Of intervals.", rich_help_panel=MODEL)]
 Units = Annotated[
     Cluster | None, typer.Option(help="What standard errors take as units.", rich_help_panel=MODEL)

@@ -39,8 +39,6 @@ def with_direction(source: Source, loaded: Loaded, given: str | None) -> tuple[L
 
     Parameters
     ----------
-    source : Source
-    loaded : Loaded
     given : str or None
         The class that refused cases have more often, or "don't know".
 

@@ -150,7 +150,6 @@ class Source:
             Saved models whose features are used as features here.
         not_features : sequence of str
             Columns that are not features, such as predictions. Whether they exist is checked elsewhere.
-        lazily : bool
         fitting : FittingSettings, optional
             Settings of the model that the rows are loaded for.
         """

@@ -20,78 +20,26 @@ from selective_labels.assumptions.parse import names
 ROLE, FEATURE, FILE, MODEL = "Roles of columns", "Features", "Reading the table", "Models and numbers"
 
 
-class Means(StrEnum):
-    """What a yes means."""
-
-    ACCEPT = "accept"
-    INSPECT = "inspect"
-
-
-class Format(StrEnum):
-    """Output format of results."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-
-
-class Nuisance(StrEnum):
-    """Models of decision and label; "auto" selects one on held-out cases."""
-
-    AUTO = "auto"
-    LOGISTIC = "logistic"
-    QUADRATIC = "quadratic"
-    INDEX = "index"
-    BOOSTING = "boosting"
-
-
-class Estimator(StrEnum):
-    """Learners of the final rule."""
-
-    BOOSTING = "boosting"
-    LINEAR = "linear"
-    PLUG_IN = "plug-in"
-    NEURAL = "neural"
-
-
-class Mode(StrEnum):
-    """Assumption of the classifier: the instrument alone, with NUCEM, or as far as something is known."""
-
-    PARTIAL = "partial"
-    POINT = "point"
-    AUTO = "auto"
-
-
-class Cluster(StrEnum):
-    """Independent units of the standard errors."""
-
-    GROUPS = "groups"
-    DECISION_MAKER = "decision_maker"
-    NONE = "none"
-
-
-class Pending(StrEnum):
-    """What is assumed of outcomes that are not known yet."""
-
-    AT_RANDOM = AT_RANDOM
-    WORST_CASE = WORST_CASE
-
-
-class Interval(StrEnum):
-    """Target that a confidence interval covers."""
-
-    PARAMETER = "parameter"
-    SET = "set"
-
-
-class Propensity(StrEnum):
-    """Source of the assignment probabilities."""
-
-    AUTO = "auto"
-    SHARES = "shares"
-    MODEL = "model"
-
-
+# What a yes means.
+Means = StrEnum("Means", ("ACCEPT", "INSPECT"))
+# Output format of results.
+Format = StrEnum("Format", ("TABLE", "JSON", "CSV"))
+# Models of decision and label; "auto" selects one on held-out cases.
+Nuisance = StrEnum("Nuisance", ("AUTO", "LOGISTIC", "QUADRATIC", "INDEX", "BOOSTING"))
+# Learners of the final rule.
+Estimator = StrEnum(
+    "Estimator", {"BOOSTING": "boosting", "LINEAR": "linear", "PLUG_IN": "plug-in", "NEURAL": "neural"}
+)
+# Assumption of the classifier: the instrument alone, with NUCEM, or as far as something is known.
+Mode = StrEnum("Mode", ("PARTIAL", "POINT", "AUTO"))
+# Independent units of the standard errors.
+Cluster = StrEnum("Cluster", ("GROUPS", "DECISION_MAKER", "NONE"))
+# What is assumed of outcomes that are not known yet.
+Pending = StrEnum("Pending", {"AT_RANDOM": AT_RANDOM, "WORST_CASE": WORST_CASE})
+# Target that a confidence interval covers.
+Interval = StrEnum("Interval", ("PARAMETER", "SET"))
+# Source of the assignment probabilities.
+Propensity = StrEnum("Propensity", ("AUTO", "SHARES", "MODEL"))
 ALL = "all"
 
 
@@ -470,26 +418,12 @@ class SubjectOptions:
             raise InputError("Give --predictions COLUMN or --model FILE, one of the two.", "predictions")
 
 
-class Every(StrEnum):
-    """Length of the periods that dates are grouped into."""
-
-    MONTH = "month"
-    QUARTER = "quarter"
-    YEAR = "year"
-
-
-class High(StrEnum):
-    """What a high value of the advice means."""
-
-    YES = "yes"
-    NO = "no"
-
-
-class Named(StrEnum):
-    """How decision-makers are shown."""
-
-    NAMES = "names"
-    ANONYMOUS = "anonymous"
+# Length of the periods that dates are grouped into.
+Every = StrEnum("Every", ("MONTH", "QUARTER", "YEAR"))
+# What a high value of the advice means.
+High = StrEnum("High", ("YES", "NO"))
+# How decision-makers are shown.
+Named = StrEnum("Named", ("NAMES", "ANONYMOUS"))
 
 
 @dataclass(frozen=True)
@@ -608,8 +542,6 @@ def save_config(context: typer.Context, path: Path, roles: dict[str, str | None]
 
     Parameters
     ----------
-    context : typer.Context
-    path : Path
     roles : dict
         Columns by role. Guessed roles are saved too, so that they need no confirmation next time.
     """

@@ -110,9 +110,7 @@ def table(
 
     Parameters
     ----------
-    headings : sequence of str
     rows : iterable of sequences
-    title : str
     right : str
         Headings of right-aligned columns, separated by spaces.
     limit : int

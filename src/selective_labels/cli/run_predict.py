@@ -37,7 +37,6 @@ def prediction_table(
 
     Parameters
     ----------
-    saved : SavedModel
     X : pandas.DataFrame
         Features, as read by the model's schema.
     frame : pandas.DataFrame
@@ -164,8 +163,6 @@ def write_partitions(
 
     Parameters
     ----------
-    source : ParquetSource
-    saved : SavedModel
     model : Path
         The file of the model; predictions of another model are not reused.
     out : Path

@@ -180,7 +180,6 @@ def with_instrument(data: SelectiveLabels, instrument: str, *, nuisance: Any = N
 
     Parameters
     ----------
-    data : SelectiveLabels
     instrument : "leniency" or "numeric"
         With "leniency", ids that look like measurements raise the warning SL304.
     nuisance
@@ -320,7 +319,6 @@ def refuse_pending(data: Any, method: str, rules: tuple[str, ...] = PENDING) -> 
     Parameters
     ----------
     data : SelectiveLabels
-    method : str
     rules : tuple of str
         Values of `pending` that the method cannot work with.
     """

@@ -63,7 +63,6 @@ def write_table(
 
     Parameters
     ----------
-    source : RelationSource
     table : str
         Name of a table that does not exist.
     task : callable of a frame

@@ -71,7 +71,6 @@ def row_hash(keys: Integers, purpose: int, seed: int = 0) -> Integers:
     ----------
     keys : int64 array, or an expression of an engine
         Only +, * and % are used, the latter with Python's sign.
-    purpose, seed : int
 
     Examples
     --------

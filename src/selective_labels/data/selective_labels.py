@@ -327,7 +327,6 @@ class FromPartitions:
         ----------
         relation : DuckDB relation, Ibis table, PySpark frame, or any lazy frame of narwhals that streams
             Or a connection of DuckDB or Ibis, or a Spark session, with `sql`.
-        label : str
         sql : str, optional
             Query, or name of a table. Each look repeats the query, so it must give the same rows each time.
         **named

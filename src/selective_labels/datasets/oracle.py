@@ -348,7 +348,6 @@ class Table:
 
     Parameters
     ----------
-    axes : sequence of Axis
     values : array of shape (axes[0].size, axes[1].size, ..., n_functions)
         Several functions on the same grid. They must be flat at its ends.
     """

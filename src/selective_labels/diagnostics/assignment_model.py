@@ -83,7 +83,6 @@ def block_score(predicted: np.ndarray, dealt: RandomAssignment) -> tuple[float, 
     ----------
     predicted : (n, n_arms) array
         Predictions by a model that has not seen these rows.
-    dealt : RandomAssignment
 
     Examples
     --------
@@ -123,10 +122,8 @@ def held_out_score(
 
     Parameters
     ----------
-    dealt : RandomAssignment
     block : (n,) int array
         From :func:`blocks_of`; block 0 is used for training only.
-    n_trees, seed : int
 
     Examples
     --------
@@ -208,7 +205,6 @@ def assignment_model(
         Rows to use.
     cell : (n_samples,) int array
         Stratum of every row of `data`.
-    generator : Generator
     """
     need(data.features.shape[1], "there is no feature that varies.")
     need(len(rows) >= FEWEST_ROWS, f"fewer than {FEWEST_ROWS} cases can be compared.")

@@ -95,7 +95,6 @@ def assignment_residuals(data: SelectiveLabels, fit: CrossFit, generator: np.ran
     ----------
     data : SelectiveLabels
         The rows that `fit` was fitted to.
-    fit : CrossFit
     generator : Generator
         Draws the rows if there are too many.
     """
@@ -194,7 +193,6 @@ class Misfit:
     ----------
     p_value : float
         Corrected for the number of tests.
-    statistic : float
     kind : "columns", "calendar", "together", "totals" or "rare values"
     leading : Classes or None
         The column that deviates most, if the test is about single columns.
@@ -231,9 +229,6 @@ def misfit(data: SelectiveLabels, found: Residuals, effort: Effort, generator: n
     ----------
     data : SelectiveLabels
         The table whose rows the residuals are of.
-    found : Residuals
-    effort : Effort
-    generator : Generator
     """
     classes = column_classes(data, found.rows)
     tests = [
@@ -411,10 +406,8 @@ def misfit_sentence(found: Misfit, source: str, strata_given: bool) -> tuple[str
 
     Parameters
     ----------
-    found : Misfit
     source : str
         "known", "shares", or the family of the model of who decides.
-    strata_given : bool
     """
     used = {
         KNOWN: "the probabilities given as assignment=",
@@ -453,8 +446,6 @@ def doubt(data: SelectiveLabels, fit: CrossFit, seed: int | None, *, level: floa
     ----------
     data : SelectiveLabels
         The rows that `fit` was fitted to.
-    fit : CrossFit
-    seed : int, optional
     level : float
         Of all tests together.
     """

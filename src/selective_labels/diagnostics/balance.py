@@ -325,7 +325,6 @@ def quick_assignment(data: SelectiveLabels, seed: int | None = None, *, level: f
     ----------
     data : SelectiveLabels
         With decision-makers.
-    seed : int, optional
     level : float
         Lower than in `diagnose`: the check runs unasked within an evaluation, so it should raise a false
         alarm only once in a hundred times.

@@ -72,13 +72,11 @@ def cautions_of(
     ----------
     data : SelectiveLabels
         The rows that `fit` was fitted to.
-    fit : CrossFit
     assumptions : iterable of Assumption
     scores : dict of Scores, optional
         Scores of the rows under the instrument, if they were computed, without a label range.
     doubts : sequence of CheckResult, optional
         Those of :func:`doubts_of_instrument`, if these were asked for.
-    seed : int, optional
 
     Returns
     -------

@@ -46,7 +46,6 @@ def algebra_results(
 
     Parameters
     ----------
-    context : Context
     data : SelectiveLabels
         With the features as the user gave them, because a prevalence may name a column.
     assumptions : sequence of names and objects

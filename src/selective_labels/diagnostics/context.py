@@ -61,12 +61,9 @@ def identified_bounds(
 
     Parameters
     ----------
-    fit : CrossFit
     X : (n_samples, n_features) array
-    n_classes : int
     label_range : pair
         See :func:`selective_labels.identification.bounds.as_label_range`.
-    held_out : bool
     floors : sequence of Floor and Chord
         Floors from assumptions other than the instrument.
 
@@ -338,7 +335,6 @@ class Context:
         Its seed is also used for permutations.
     level : float
         Level of every test.
-    n_permutations : int
     fit : CrossFit, optional
         Models fitted in halves on all rows of `data`, used instead of new ones.
     scores : dict of Scores, optional

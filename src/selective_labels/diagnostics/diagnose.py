@@ -183,8 +183,6 @@ def warn_if_not_allowed(
         The rows that `fit` was fitted on, with numeric features.
     fit : CrossFit
         Fitted with ``in_halves=True``.
-    level : float
-    random_state : int, optional
     stacklevel : int
         Stack level of the warning, counted from the caller.
 

@@ -181,7 +181,6 @@ def marginal_curve(shares: Shares, generator: np.random.Generator) -> MarginalCu
     ----------
     shares : Shares
         With more decision-makers than `n_parameters`.
-    generator : Generator
 
     Examples
     --------

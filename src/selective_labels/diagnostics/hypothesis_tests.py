@@ -182,7 +182,6 @@ def detectable_noncentrality(level: float, freedom: float) -> float:
 
     Parameters
     ----------
-    level : float
     freedom : float
         Degrees of freedom; need not be an integer.
 
@@ -210,7 +209,6 @@ def detectable_between(drawn: np.ndarray, level: float) -> float:
     ----------
     drawn : (n_permutations,) array
         The statistic under permutations of the decision-makers.
-    level : float
 
     Examples
     --------
@@ -347,12 +345,9 @@ def permutation_draws(
 
     Parameters
     ----------
-    units : Units
     columns : (n_units, n_columns) array
     statistic : callable
         Returns an array of any number of statistics.
-    n_permutations : int
-    generator : Generator
 
     Returns
     -------

@@ -53,12 +53,10 @@ def dependence(
 
     Parameters
     ----------
-    data : SelectiveLabels
     rows : (n_rows,) int array
     variable : (n_rows,) array
     label : (n_rows,) int array
         Codes.
-    seed : int
     """
     kept = np.setdiff1d(np.arange(data.features.shape[1]), _calendar(data))
     categorical = tuple(place for place, column in enumerate(kept.tolist()) if column in data.categorical)

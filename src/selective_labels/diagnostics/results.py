@@ -254,7 +254,6 @@ def permission(assumption: str | Assumption, given: str, results: Sequence[Check
     given : "strata" or "features"
         For "instrument": what assignment is as good as random within. The others always condition on
         features.
-    results : sequence of CheckResult
 
     Examples
     --------

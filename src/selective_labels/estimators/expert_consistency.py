@@ -1,24 +1,21 @@
 """Expert consistency: where all decision-makers agree, their decision serves as the label."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from selective_labels._errors import InputError
 from selective_labels._validation import random_stream
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.estimators.base import SelectiveClassifier, read_features
-from selective_labels.estimators.ipw import classifier_of, draw_seed, has_probabilities
+from selective_labels.estimators.ipw import FittedRuleClassifier, classifier_of, draw_seed
 from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
 from selective_labels.nuisance.models.encoders import fit_weighted
 
 
 @dataclass(eq=False, repr=False)
-class ExpertConsistencyClassifier(SelectiveClassifier):
+class ExpertConsistencyClassifier(FittedRuleClassifier):
     """A classifier fitted to decisions where decision-makers agree, and to observed labels elsewhere.
 
     With held-out estimates of the leniency λ_z(x) = P(D=1 | x, z), the amalgamated label is
@@ -61,6 +58,7 @@ class ExpertConsistencyClassifier(SelectiveClassifier):
     classes_ : (n_classes,) array
         Sorted observed labels.
     classifier_ : fitted classifier
+        Its probabilities are those of the amalgamated label.
     refused_share_, accepted_share_ : float
         Shares of training rows that everybody refuses or accepts.
     n_imputed_ : int
@@ -78,6 +76,7 @@ class ExpertConsistencyClassifier(SelectiveClassifier):
     (3,)
     """
 
+    _fitted_rule: ClassVar[str] = "classifier_"
     estimator: Any = None
     adverse_label: Any = None
     favourable_label: Any = None
@@ -105,17 +104,6 @@ class ExpertConsistencyClassifier(SelectiveClassifier):
         self.refused_share_ = float(refused.mean())
         self.accepted_share_ = float(accepted.mean())
         self.n_imputed_ = int(np.sum(rows & (data.y == HOLE)))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Class labels, (n_samples,)."""
-        check_is_fitted(self)
-        return self.classifier_.predict(read_features(self, X))
-
-    @available_if(has_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Estimates of the probabilities of the amalgamated label, (n_samples, n_classes)."""
-        check_is_fitted(self)
-        return self.classifier_.predict_proba(read_features(self, X))
 
     def _amalgamate(self, data: SelectiveLabels, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Codes of the amalgamated labels, and the rows that everybody refuses and accepts."""

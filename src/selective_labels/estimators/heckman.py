@@ -82,7 +82,6 @@ class Columns:
         The first column is the constant.
     makers : (n,) int array or None
         Codes of decision-makers; None if only features enter.
-    n_makers : int
     """
 
     X: Array

@@ -91,10 +91,8 @@ def fit_direct(data: SelectiveLabels, joint: CrossFit, fitting: FittingSettings)
 
     Parameters
     ----------
-    data : SelectiveLabels
     joint : CrossFit
         Joint model of the same rows.
-    fitting : FittingSettings
     """
     if joint.report.chosen == "injected":
         return DirectFit(joint.without_rows(), fitted=False)
@@ -112,11 +110,8 @@ def fit_labeled(
 
     Parameters
     ----------
-    data : SelectiveLabels
     nuisance : as for :class:`selective_labels.UCLClassifier`
     cv : folds of the labeled rows, or their number
-    seed : int
-    n_jobs : int, optional
     """
     if callable(nuisance) and not hasattr(nuisance, "fit"):
         given = FittingSettings(nuisance, cv=cv, seed=seed).cross_fit(data, seed=seed)
@@ -481,7 +476,6 @@ def identify_once(
     Parameters
     ----------
     memory : None, path or joblib.Memory
-    data : SelectiveLabels
     fitting : FittingSettings
         The number of jobs does not affect the cache key.
     problem

@@ -1,7 +1,7 @@
 """Classifiers fitted to the labeled rows: what baselines share, and inverse propensity weights."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone, is_classifier
@@ -101,22 +101,32 @@ def draw_seed(random_state: np.random.RandomState) -> int:
     return int(random_state.randint(np.iinfo(np.int32).max))
 
 
-class LabeledRowsClassifier(SelectiveClassifier):
-    """Prediction methods of baselines that have a `LabeledRowsModel`."""
+class FittedRuleClassifier(SelectiveClassifier):
+    """Prediction methods of baselines that hand new rows to what they fitted."""
 
-    use_decision_maker: bool
-    model_: Any
+    _fitted_rule: ClassVar[str] = "model_"
+
+    @property
+    def _has_probabilities(self) -> bool:
+        return has_probabilities(self)
 
     def predict(self, X: Any) -> np.ndarray:
         """Class labels, (n_samples,)."""
         check_is_fitted(self)
-        return self.model_.predict(read_features(self, X))
+        return getattr(self, self._fitted_rule).predict(read_features(self, X))
 
-    @available_if(has_probabilities)
+    @available_if(lambda self: self._has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Estimates of P(Y=k | x, D=1), (n_samples, n_classes)."""
+        """Estimates of P(Y=k | x) of the rows that were fitted, see the class, (n_samples, n_classes)."""
         check_is_fitted(self)
-        return self.model_.predict_proba(read_features(self, X))
+        return getattr(self, self._fitted_rule).predict_proba(read_features(self, X))
+
+
+class LabeledRowsClassifier(FittedRuleClassifier):
+    """Baselines that have a `LabeledRowsModel`, whose probabilities are P(Y=k | x, D=1)."""
+
+    use_decision_maker: bool
+    model_: Any
 
     def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
         return "use_decision_maker=True makes it a feature" if self.use_decision_maker else None
@@ -148,7 +158,6 @@ def fit_labeled_rows(
     classifier : unfitted scikit-learn classifier
     data : SelectiveLabels
         Data with numeric `X`.
-    use_decision_maker : bool
     sample_weight : (n_labeled,) array, optional
         Weights of the labeled rows. Default: those of the data.
 

@@ -101,12 +101,10 @@ def fit_linear(
 
     Parameters
     ----------
-    problem : CostSensitiveProblem
     surrogate : "softmax", "cross-entropy", "logistic", "hinge" or "exponential"
         The last three require two classes.
     random_state : int, optional
         Seed of the random starts for the softmax.
-    ridge : float
 
     Returns
     -------
@@ -248,7 +246,6 @@ def fit_classifier(problem: CostSensitiveProblem, estimator: Any) -> ClassifierS
 
     Parameters
     ----------
-    problem : CostSensitiveProblem
     estimator : scikit-learn classifier whose ``fit`` takes sample weights, or a Pipeline that ends in one
 
     Returns
@@ -377,10 +374,8 @@ def learn_scores(
     Parameters
     ----------
     estimator : as for :class:`selective_labels.UCLClassifier`
-    problem : CostSensitiveProblem
     surrogate : str
         Output of :func:`usual_surrogate`. Used by score learners only.
-    seed : int
     identified : Identified
         Source of the costs for "plug-in".
     """

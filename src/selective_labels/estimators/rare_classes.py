@@ -54,14 +54,12 @@ def warn_if_constant(
 
     Parameters
     ----------
-    data : SelectiveLabels
     chosen : (n_samples,) int array
         Codes of the classes predicted for the same rows.
     worst_case : bool
         Whether the rule minimises the worst case over unobserved labels.
     costly : bool
         Whether a cost matrix is given.
-    stacklevel : int
 
     Returns
     -------
@@ -114,12 +112,10 @@ def warn_if_given_up(
 
     Parameters
     ----------
-    data : SelectiveLabels
     predicted : (n_classes,) array
         Share of rows predicted as each class.
     bounds : Bounds
         Bounds on the class probabilities of the rows.
-    stacklevel : int
     """
     least, most = (np.average(each, axis=0, weights=data.weights) for each in (bounds.lower, bounds.upper))
     if 1.0 - least.sum() < WIDE:

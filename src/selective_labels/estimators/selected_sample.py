@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from selective_labels._errors import InputError
@@ -111,7 +110,6 @@ class RefusedOdds:
             m_k = P(Y=k | x, D=1).
         accepted : (n,) array
             λ = P(D=1 | x).
-        odds : float
         """
         tilted = labeled * np.where(self.event, odds, 1.0)
         share = accepted[:, None]
@@ -204,7 +202,6 @@ class LabeledRule:
     model : object with `predict_proba`, or `predict`
         P(Y=k | x, D=1).
     cost : (n_classes, n_classes) array or None
-    odds : RefusedOdds or None
     acceptance : classifier or None
         P(D=1 | x), if odds of the refused are stated and some cases are refused.
     weighted : ClassifierScore or None
@@ -325,6 +322,7 @@ class SelectedSampleClassifier(LabeledRowsClassifier):
     array(['yes'], dtype=object)
     """
 
+    _fitted_rule: ClassVar[str] = "rule_"
     estimator: Any = None
     use_decision_maker: bool = False
     random_state: int | np.random.RandomState | None = None
@@ -332,16 +330,9 @@ class SelectedSampleClassifier(LabeledRowsClassifier):
     refused_odds: Any = None
     nuisance: Any = None
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Class labels, (n_samples,)."""
-        check_is_fitted(self)
-        return self.rule_.predict(read_features(self, X))
-
-    @available_if(learns_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Estimates of P(Y=k | x, D=1), or with `refused_odds` of P(Y=k | x), (n_samples, n_classes)."""
-        check_is_fitted(self)
-        return self.rule_.predict_proba(read_features(self, X))
+    @property
+    def _has_probabilities(self) -> bool:
+        return learns_probabilities(self)
 
     def sensitivity(self, X: Any, odds: Any = None) -> RefusedOddsCurve:
         """What the rule gains over the labeled rows alone, for each odds of the refused that may be true.

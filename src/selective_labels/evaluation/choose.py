@@ -33,7 +33,6 @@ class Choice(Described):
     best : str
         The candidate with the best guarantee: the largest estimated lower bound if a larger value is better,
         else the smallest estimated upper bound.
-    greater_is_better : bool
     evaluations : dict of Evaluation
         By candidate. The intervals cover all values together with probability `confidence_level`, so that of
         the best holds although it was chosen.

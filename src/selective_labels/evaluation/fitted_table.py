@@ -161,8 +161,6 @@ class FittedRows:
 
     Parameters
     ----------
-    table : SelectiveLabels
-    fitting : FittingSettings
     instrument : "leniency" or "numeric"
         How to read the decision-makers.
     """
@@ -395,7 +393,6 @@ class RowCells(CellSample):
 
     Attributes
     ----------
-    source : ScoredSample
     row : (n_cells,) int array
         One row of each cell.
     """

@@ -37,13 +37,7 @@ Range = tuple[float, float]
 
 
 class AnyMetric(ABC):
-    """Interface of a metric for `evaluate` and `compare`.
-
-    Attributes
-    ----------
-    name : str
-    greater_is_better : bool
-    """
+    """Interface of a metric for `evaluate` and `compare`."""
 
     name: str
     greater_is_better: bool = True

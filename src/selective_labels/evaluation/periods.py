@@ -64,7 +64,6 @@ def read_periods(period: Any, every: str | None, n_samples: int) -> np.ndarray:
     period : (n_samples,) dates, or any values that sort in time order
     every : "month", "quarter", "year" or None
         Length of a period. None: the values are the periods.
-    n_samples : int
 
     Examples
     --------

@@ -153,7 +153,6 @@ class PredictionBalance:
         With two or more decision-makers.
     fit : CrossFit or None
         Has the model of who decides; None: shares within strata.
-    seed : int
     """
 
     data: SelectiveLabels
@@ -493,10 +492,8 @@ class PredictionCheck:
 
     Parameters
     ----------
-    data : SelectiveLabels
     fit : CrossFit or None
         Has the model of who decides.
-    seed : int
     """
 
     data: SelectiveLabels

@@ -219,7 +219,6 @@ class HumanPredictions(Predictions):
 
     Attributes
     ----------
-    cases : Decisions
     event : int
         Code of the event; with more than two classes it is predicted, or one of the others.
     """

@@ -129,11 +129,9 @@ class Observed(NamedTuple):
     ----------
     outcome : (n,) int array
         0 if refused, k + 1 if accepted with label k.
-    evidence : Evidence
     weights : array
     leniency : pair of float
         Mean and standard deviation of the acceptance rates of decision-makers.
-    n_decision_makers : int
     """
 
     outcome: np.ndarray
@@ -357,13 +355,11 @@ def score_sample(
 
     Parameters
     ----------
-    data : SelectiveLabels
     assumption : name or Assumption, or a list of these
     cluster : "groups", "decision_maker", "none" or None
         See :func:`selective_labels.inference.standard_errors.choose_clusters`.
     fits : callable of (data, in_halves)
         Returns the models, one fit for each seed.
-    seeds : sequence of int
     label_range : pair
         See :func:`selective_labels.identification.bounds.as_label_range`.
     """

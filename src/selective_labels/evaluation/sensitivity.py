@@ -432,8 +432,6 @@ def conclude(
         Ascending values, and the estimates there.
     reference : float or None
         The conclusion is drawn at the point nearest to it; None: at the first point with an estimate.
-    threshold : float or None
-    name : str
     """
     if threshold is None:
         return {}

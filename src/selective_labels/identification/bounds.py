@@ -211,7 +211,6 @@ def repair(bounds: Bounds, lowest: ArrayLike = 0.0, highest: ArrayLike = 1.0) ->
 
     Parameters
     ----------
-    bounds : Bounds
     lowest, highest : array broadcastable to (n_samples, n_classes)
         Label range.
 
@@ -272,7 +271,6 @@ def as_label_range(label_range: Any, X: Any, n_classes: int) -> tuple[Array, Arr
         Lower and upper limit. Each is a number, an array of shape (n_classes,), or a callable of X that
         returns an array of shape (n_classes,) or (n_samples, n_classes).
     X : array or frame with n_samples rows
-    n_classes : int
 
     Returns
     -------

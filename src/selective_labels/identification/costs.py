@@ -152,7 +152,6 @@ def linear_extremes(coefficients: ArrayLike, bounds: Bounds) -> tuple[Array, Arr
     Parameters
     ----------
     coefficients : array of shape (n_classes,) or (n_samples, n_classes)
-    bounds : Bounds
 
     Returns
     -------

@@ -205,31 +205,6 @@ class FirstStage:
         return found
 
 
-def iv_slope(
-    outcome: Array, treatment: Array, instrument: Array, error_of: tuple[Array, Array] | None = None
-) -> tuple[float, float]:
-    """Slope of an outcome on a treatment with one constructed instrument, and its robust standard error.
-
-    β = P'Y / P'T,   se = √(Σ P² ε²) / |P'T|,   ε = M_W Y - β M_W T
-
-    Parameters
-    ----------
-    outcome, treatment, instrument : (n,) arrays
-    error_of : pair of arrays, optional
-        M_W Y and M_W T, if the first two are not adjusted already.
-
-    Examples
-    --------
-    >>> iv_slope(np.array([1.0, 3.0]), np.array([0.0, 1.0]), np.array([-1.0, 1.0]))[0]
-    2.0
-    """
-    strength = float(instrument @ treatment)
-    slope = float(instrument @ outcome) / strength
-    adjusted = (outcome, treatment) if error_of is None else error_of
-    error = np.sqrt(np.sum((instrument * (adjusted[0] - slope * adjusted[1])) ** 2)) / abs(strength)
-    return slope, float(error)
-
-
 @dataclass(frozen=True)
 class FirstStageTests:
     """F of the instruments, and Sargan's statistic of over-identification with its p-value (or None)."""

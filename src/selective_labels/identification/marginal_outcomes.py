@@ -106,7 +106,6 @@ def value_at_one(
     leniency, precision : (n_codes,) arrays
     means : (n_codes, n_values) array
     form : "linear", "quadratic" or "local"
-    bandwidth : float, optional
 
     Examples
     --------

@@ -199,7 +199,6 @@ def shared_ratio_extremes(
     ----------
     numerator, denominator : arrays broadcastable to (n_samples, n_classes)
         c and g.
-    bounds : Bounds
     shares : sequence of Share
         Constraints on disjoint rows.
     weights : (n_samples,) array, optional
@@ -253,7 +252,6 @@ def tilted_regrets(bounds: Bounds, members: Array, multiplier: float, cost: Arra
 
     Parameters
     ----------
-    bounds : Bounds
     members : (n_classes,) array of 0 and 1
         Indicator of the classes in A.
     multiplier : float

@@ -79,7 +79,6 @@ def uncross(
 
     Parameters
     ----------
-    lower, upper : float
     errors : pair of float
         Standard errors; if they are unknown (NaN), a crossing counts as sampling error.
     correlation : float
@@ -135,7 +134,6 @@ def report(
 
     Parameters
     ----------
-    spread : BoundStandardErrors
     interval : "parameter" or "set"
     confidence_level : float
         Above one half.
@@ -346,7 +344,6 @@ def imbens_manski_constant(relative_width: float, confidence_level: float = 0.95
     ----------
     relative_width : float
         Δ / max(s_L, s_U), non-negative.
-    confidence_level : float
 
     Examples
     --------

@@ -267,11 +267,8 @@ def bootstrap_covariance(
     ----------
     statistic : callable
         Function from weights of shape (n_samples,) to an array of shape (n_statistics,).
-    n_samples : int
     weights : array-like of shape (n_samples,), optional
     clusters : array-like of shape (n_samples,), optional
-    n_draws : int
-    random_state : int, optional
 
     Returns
     -------
@@ -518,7 +515,6 @@ def count_scores(
         Scores of the numerator and denominator of a ratio.
     weights : (n_samples,) array, optional
         Rows with weight zero are outside the population.
-    signed : bool
     unit : (n_cells,) array, optional
         For cells, whose scores are linear forms: the common row weight where scores are labels, otherwise -1.
 

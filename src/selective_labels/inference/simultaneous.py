@@ -34,7 +34,6 @@ def critical_value(covariance: Array, level: float, largest: Largest | None = No
     ----------
     covariance : (n_errors, n_errors) array
         Errors without variance do not count.
-    level : float
     largest : callable, optional
         Another statistic of the errors.
 

@@ -132,7 +132,6 @@ def parse_delimited(
 
     Parameters
     ----------
-    content : bytes
     name : str
         File name for messages.
     separator, encoding, missing, text, names

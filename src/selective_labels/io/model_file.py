@@ -180,7 +180,6 @@ def describe(
     classes : sequence
     others : sequence of pandas.Series
         Further columns that identify a row, such as label and decision-maker.
-    roles, options : dict, optional
 
     Examples
     --------

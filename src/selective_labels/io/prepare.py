@@ -117,7 +117,6 @@ def chosen_columns(
 
     Parameters
     ----------
-    columns : sequence of str
     features, exclude : iterables of str
         Names or shell patterns such as "x_*", possibly separated by commas. Without `features`, all columns.
     taken : iterable of str
@@ -404,7 +403,6 @@ def reading_of(column: pd.Series, kind: str, chosen: bool = False) -> str:
     Parameters
     ----------
     column : Series
-    kind : str
     chosen : bool
         Whether the user chose this kind. Then many distinct values are expected.
 

@@ -31,7 +31,6 @@ def parse_parquet(content: bytes, name: str) -> pd.DataFrame:
 
     Parameters
     ----------
-    content : bytes
     name : str
         File name for messages.
     """
@@ -91,10 +90,8 @@ def parse_excel(content: bytes, name: str, sheet: str | None, missing: tuple[str
 
     Parameters
     ----------
-    content : bytes
     name : str
         File name for messages.
-    sheet : str, optional
     missing : tuple of str
         Cells that mean missing, in addition to the usual ones.
     """

@@ -347,12 +347,9 @@ def fit_assignment(
 
     Parameters
     ----------
-    data : SelectiveLabels
     folds, arms : lists
         Folds and arms of the models of decision and label.
-    workers : Workers
     propensity : "auto", "shares" or "model"
-    seed : int
     """
     require_choice("propensity", propensity, PROPENSITIES)
     fitter = ArmFitter(data, arms[0].lookup[data.decision_maker_codes], folds, arms)

@@ -61,7 +61,6 @@ def leniency_bands(
     Parameters
     ----------
     X, decision, decision_maker : training rows
-    n_decision_makers : int
     strata : (n_train,) int array, optional
         Cells within which assignment is random; leniency is relative to the mean of the cell.
         Without strata it is relative to a linear prediction from the features.
@@ -70,8 +69,6 @@ def leniency_bands(
     categorical : tuple of int
         Columns of X with category codes.
     sample_weight : (n_train,) array, optional
-    n_bands : int
-    random_state : int, optional
 
     Returns
     -------
@@ -206,8 +203,6 @@ def panel_bands(data: SelectiveLabels, rows: np.ndarray, n_bands: int, random_st
         Must have panels.
     rows : (n_train,) int array
         Training rows; only their decisions are used.
-    n_bands : int
-    random_state : int, optional
 
     Returns
     -------

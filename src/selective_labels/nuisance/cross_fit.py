@@ -377,10 +377,8 @@ def arm_propensity(fit: CrossFit, number: int, data: SelectiveLabels, *, held_ou
 
     Parameters
     ----------
-    fit : CrossFit
     number : int
         Index of the fold whose arms are used.
-    data : SelectiveLabels
     held_out : bool
         Whether `data` are the rows that `fit` was fitted to; False for new rows.
 

@@ -63,7 +63,6 @@ def fit_deviations(
     arm, decision : (n_samples,) int arrays
     variance : float
         Prior variance of the coefficients.
-    n_arms : int
     sample_weight : (n_samples,) array, optional
 
     Examples
@@ -138,7 +137,6 @@ class HeldOutRows:
 
     Parameters
     ----------
-    fit : CrossFit
     data : SelectiveLabels
         The rows that `fit` was fitted to.
     """

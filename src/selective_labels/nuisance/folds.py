@@ -65,7 +65,6 @@ def make_folds(
         Repeated cases; all rows of a group are in one fold.
     outcome_names : iterable of str, optional
         Names of the outcomes for messages.
-    random_state : int, optional
 
     Returns
     -------

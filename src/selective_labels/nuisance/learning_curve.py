@@ -74,7 +74,6 @@ def draw_rows(
 
     Parameters
     ----------
-    lazy : PartitionedLabels
     seed : int
         Seed of the hash.
     others : sequence of str

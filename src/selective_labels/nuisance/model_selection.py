@@ -176,7 +176,6 @@ def candidates(
     nuisance : None, "logistic", "quadratic", "index", "boosting", a scikit-learn classifier, or a callable
     n_features : int
         Number of columns of a linear model; each category counts as one.
-    seed : int
     categorical : tuple of int
         Columns of the features with category codes.
     n_factors : int, optional
@@ -412,16 +411,13 @@ def choose(
 
     Parameters
     ----------
-    fitter : Fitter
     options : list of Candidate
         Candidates of one family are adjacent.
-    workers : Workers
     seed : int
         Seed of the comparison sample.
     fallback : str, optional
         Family that is chosen unless the best one beats it by more than `margin` standard errors. It is never
         dropped, so that both are compared on the same rows.
-    margin : float
     few_decide : int, optional
         With more training rows than this, the choice is made on this many rows only.
     """

@@ -99,7 +99,6 @@ class Pools:
         Parameters
         ----------
         propensity : (n_samples, n_arms) array
-        overlap : float
 
         Examples
         --------
@@ -376,7 +375,6 @@ def required_lead(
         Mean probability of a favourable decision, or any non-negative numbers in the same order.
     n_samples : int
         Number of rows that the probabilities were estimated from.
-    overlap : float
 
     Returns
     -------
@@ -491,7 +489,6 @@ def required_strength(decided: np.ndarray, n_units: float) -> np.ndarray:
     ----------
     decided : (n_samples,) array
         m_D = P(D=1 | x).
-    n_units : float
 
     Examples
     --------
@@ -626,7 +623,6 @@ def slope_or_bound_scores(rows: Rows, overlap: float = OVERLAP) -> Scores:
 
     Parameters
     ----------
-    rows : Rows
     overlap : float
         See :func:`pooled_envelope_scores`.
 
@@ -669,7 +665,6 @@ def ranged_envelope_scores(rows: Rows, label_range: LabelRange, overlap: float) 
 
     Parameters
     ----------
-    rows : Rows
     label_range : LabelRange
         Label range of these rows.
     overlap : float

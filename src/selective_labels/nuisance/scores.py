@@ -58,7 +58,6 @@ def class_pools(surplus: np.ndarray, decision_maker: np.ndarray, lookup: np.ndar
     decision_maker : (n_samples,) int array
     lookup : (n_decision_makers,) int array
         The arm of each decision-maker (its own, or its band).
-    n_arms : int
 
     Examples
     --------
@@ -194,7 +193,6 @@ def cross_fit_scores(
 
     Parameters
     ----------
-    fit : CrossFit
     data : SelectiveLabels
         The rows that `fit` was fitted to, or, with ``held_out=False``, other rows with the same
         decision-makers and classes.

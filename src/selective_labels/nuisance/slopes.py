@@ -67,7 +67,6 @@ def slope_moments(
     fit : CrossFit
         Fitted in halves, unless `codes` are given.
     X : (n_samples, n_features) array
-    n_classes : int
     codes : (n_decision_makers,) array, optional
         Numeric values of the decision-makers (the paper's covariance ratio), averaged within bands. By
         default the instrument is leniency, estimated on two halves.
@@ -155,7 +154,6 @@ def shrinkage_if_strong(
     ----------
     moments : Moments
         Held-out moments.
-    own : OwnInstrument
     concentration : float
         Concentration of the first stage (:mod:`selective_labels.nuisance.first_stage`).
     sample_weight : (n_samples,) array, optional

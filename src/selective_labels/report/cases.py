@@ -309,7 +309,6 @@ def share_by_feature(columns: list[Column], happens: np.ndarray, weights: np.nda
 
     Parameters
     ----------
-    columns : list of Column
     happens : (n_samples,) numbers or booleans
         The indicator h.
     weights : (n_samples,) array

@@ -133,7 +133,6 @@ def plot_area(
 
     Parameters
     ----------
-    chart : Element
     height : int
         Height of the area in pixels; the chart needs `TOP` and `BOTTOM` in addition.
     x, y : Scale
@@ -168,10 +167,8 @@ def bands(area: Element, points: Iterable[Mapping[str, Any]], x: Scale, y: Scale
 
     Parameters
     ----------
-    area : Element
     points : iterable of mapping
         With x, lower, upper, ci_lower and ci_upper. A band has a gap where one of its ends is None.
-    x, y : Scale
     """
     known = list(points)
     # SVG paths do not allow percentages, so the paths are drawn on a square that is stretched over the area.
@@ -204,7 +201,6 @@ def bar_chart(bins: Sequence[Mapping[str, Any]], title: str) -> str:
     ----------
     bins : sequence of mapping
         With label, n and share.
-    title : str
 
     Examples
     --------
@@ -269,9 +265,6 @@ def interval_chart(
 
     Parameters
     ----------
-    rows : sequence of Row
-    title : str
-    scale : Scale
     tick_text : callable
         Returns the label of a tick from its value.
     zero : bool

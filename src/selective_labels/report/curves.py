@@ -192,14 +192,11 @@ def team_part(
 
     Parameters
     ----------
-    sample : ScoredSample
     rule : ReportedRule
         With scores.
     decided : (n_samples,) bool array or None
         Cases for which one prediction is optimal whatever the missing labels are. The others may be left to
         the decision-makers.
-    event : int
-    assumption : str
     cost : matrix or None
     """
     data = sample.data
@@ -354,7 +351,6 @@ def ladder_part(
     ----------
     sample : ScoredSample
         Scored under all steps of the ladder.
-    rule : ReportedRule
     metrics : sequence of metric objects
         The metrics of the report.
     event : int

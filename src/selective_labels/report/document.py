@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from selective_labels._errors import DiagnosticWarning, InputError, LargeWorkWarning
 from selective_labels._vocabulary import Vocabulary, plural
+from selective_labels.report.wording import capital, cut
 
 
 class SectionStore(Protocol):
@@ -185,7 +186,7 @@ def table_words(
 
 def _event(label: str | None, event: Any) -> str:
     """Name of the event: its class if that is a word, or the column name if the class is "yes" or similar."""
-    name, value = _plain(label), _short(event)
+    name, value = _plain(label), cut(event, LONGEST)
     if value.lower() in YES and name and name not in BARE_LABELS:
         return name
     is_word = re.search(r"[^\W\d]", value) and value.lower() not in YES | NO
@@ -207,13 +208,8 @@ def _accepted(column: str | None) -> str:
 
 
 def _plain(column: str | None) -> str:
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", _short(column or ""))
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", cut(column or "", LONGEST))
     return " ".join(re.sub(r"[_\-.]+", " ", spaced).lower().split())
-
-
-def _short(text: Any) -> str:
-    words = " ".join(str(text)[: 4 * LONGEST].split())
-    return words if len(words) <= LONGEST else f"{words[: LONGEST - 1].rstrip()}…"
 
 
 # Beginning of sentences, by the conditioning under which assignment is as good as random.
@@ -304,17 +300,6 @@ def is_empty(result: dict[str, Any]) -> bool:
 def missing(result: dict[str, Any]) -> str | None:
     """The reason why there is no confidence interval, or None if there is one."""
     return None if result["ci_lower"] is not None else str(result["reason"])
-
-
-def capital(text: str) -> str:
-    """Capitalize the first letter.
-
-    Examples
-    --------
-    >>> capital("with every outcome seen")
-    'With every outcome seen'
-    """
-    return text[:1].upper() + text[1:]
 
 
 def full_sentence(text: str) -> str:

@@ -177,10 +177,8 @@ def acceptance_chart(
     ----------
     points : sequence of mapping
         With `rate`, and an interval under the name of the measure.
-    measure : str
     start : int
         Index of the point that is marked initially.
-    title : str
     human : mapping, optional
         Bounds on the measure for the decisions taken.
     present : float, optional
@@ -324,10 +322,8 @@ def caterpillar(
     Parameters
     ----------
     points : sequence of (value, low, high, text)
-    title, described : str
     sides : pair of str
         What stands at the left and at the right end.
-    tick_text : callable, optional
 
     Examples
     --------
@@ -356,7 +352,6 @@ def leniency_chart(makers: Sequence[Mapping[str, Any]], title: str, accepted: st
     ----------
     makers : sequence of mapping
         With id, n, leniency and error, sorted by leniency.
-    title : str
     accepted : str
         The participle of a yes.
     """
@@ -377,7 +372,6 @@ def scatter(makers: Sequence[Mapping[str, Any]], title: str, accepted: str = "ac
     ----------
     makers : sequence of mapping
         With id, n, leniency and label_rate (None where no label was observed).
-    title : str
     accepted : str
         The participle of a yes.
 

@@ -63,7 +63,6 @@ def people_part(
     Parameters
     ----------
     name : "advice", "deciders" or "disparity"
-    evaluator : Evaluator
     asked : mapping
         As `read_questions` returns it.
     score : array or None

@@ -186,7 +186,6 @@ def render_pdf(html: str, browser: str | None = None) -> bytes:
 
     Parameters
     ----------
-    html : str
     browser : str, optional
         Path of a Chromium-based browser. Default: the first one found.
     """

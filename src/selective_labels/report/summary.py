@@ -15,7 +15,6 @@ from selective_labels.report.document import (
     MEANINGS,
     UNDER,
     amount,
-    capital,
     cost_range,
     full_sentence,
     is_empty,
@@ -24,6 +23,7 @@ from selective_labels.report.document import (
     percent_range,
     points_range,
 )
+from selective_labels.report.wording import capital
 
 # The summary suggests how to narrow intervals of at least this width (ten percentage points).
 WIDE = 0.1

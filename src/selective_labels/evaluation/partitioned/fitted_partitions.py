@@ -86,8 +86,6 @@ class RowsPass:
 
     Parameters
     ----------
-    fitted : ScoredPartitions
-    request : EvaluationRequest
     with_outcomes : bool
         Whether to count decisions and labels, too.
     """

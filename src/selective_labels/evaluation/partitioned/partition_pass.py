@@ -118,7 +118,6 @@ def held_out_propensity(
 
     Parameters
     ----------
-    fit : CrossFit
     X : (n_samples, n_features) array
     cells : (n_samples,) int array
         Strata.

@@ -105,15 +105,12 @@ def table_arms(
 
     Parameters
     ----------
-    lazy : PartitionedLabels
     data : SelectiveLabels
         The rows to which models are fitted.
     hashes : (n_samples,) array
         Keys of these rows.
     folds : sequence of Fold
         Training and held-out rows, by hash with this seed.
-    n_bands : int or None
-    seed : int
     """
     if len(data) == len(lazy) or (n_bands is None and data.n_decision_makers <= MANY_DECISION_MAKERS):
         return None
@@ -179,7 +176,6 @@ class Prepared:
         Without keys.
     fit : CrossFit or None
         Models of the first repetition, fitted to `data`; None if stored scores are read.
-    seed : int
     doubts : dict of tuple of str
         By assumption, why results on the predictions are doubtful.
     """
@@ -271,13 +267,7 @@ class _Models:
 
 @dataclass(eq=False)
 class ScoredPartitions:
-    """A partitioned table with models that are fitted once, to a sample of its rows.
-
-    Parameters
-    ----------
-    table : PartitionedLabels
-    fitting : FittingSettings
-    """
+    """A partitioned table with models that are fitted once, to a sample of its rows."""
 
     table: PartitionedLabels
     fitting: FittingSettings

@@ -34,7 +34,6 @@ def raw_under_arms(
     classifier : fitted HistGradientBoostingClassifier
     design : (n_samples, n_features) array
         The last column belongs to the arm; its values are ignored.
-    n_arms : int
     place : int
         Number of categorical columns before the arm; scikit-learn moves these to the front.
     """
@@ -159,7 +158,6 @@ class ClassifierJoint:
 
     Parameters
     ----------
-    n_arms, n_outcomes : int
     classifier : scikit-learn classifier with ``predict_proba``
     categorical : tuple of int
         Columns of the features with category codes.
@@ -212,10 +210,6 @@ class BoostedJoint(ClassifierJoint):
 
     Parameters
     ----------
-    n_arms, n_outcomes : int
-    categorical : tuple of int
-    random_state : int, optional
-    most_iterations : int
     n_leaves : int
         Largest number of leaves of a tree.
     """

@@ -47,7 +47,6 @@ class Scale:
     Attributes
     ----------
     name : "squashed", "raw", "logarithm" or "ranks"
-    centre, unit : float
     knots, scores : arrays
         Values and their normal scores, between which ranks interpolate; empty for other scales.
     """
@@ -214,7 +213,6 @@ def standardised_for_learner(
     X : (n_samples, n_features) array
     labels : (n_samples,) int array or None
         Codes of the labels, -1 where not observed. None: skewed columns are squashed.
-    categorical : tuple of int
     """
     if labels is None:
         return standardised(categorical).fit(X)
@@ -485,7 +483,6 @@ def boosting(model: Any, categorical: tuple[int, ...] = ()) -> Pipeline:
     Parameters
     ----------
     model : HistGradientBoostingClassifier or HistGradientBoostingRegressor
-    categorical : tuple of int
 
     Examples
     --------

@@ -102,12 +102,10 @@ def joint_outcomes(
 
     Parameters
     ----------
-    coefficients : Coefficients
     terms : (1 + n_columns, n_samples) array
         Transposed design matrix, the constant first.
     outcomes : int array
         Codes of the outcomes with coefficients; other outcomes get probability zero.
-    n_outcomes : int
 
     Examples
     --------
@@ -206,7 +204,6 @@ class RidgeLogistic(ABC):
     scale_ : fitted Pipeline
     outcomes_ : int array
         Codes of the outcomes in the training rows.
-    coefficients_ : Coefficients
     """
 
     scale_: Pipeline

@@ -435,7 +435,6 @@ class PooledRidge:
 
     Parameters
     ----------
-    rows : PooledRows
     products : bool
         Whether to include squares and products; all columns are then standardised again.
     variance, slope_variance : float
@@ -554,7 +553,6 @@ def fit_ridge(
 
     Parameters
     ----------
-    rows : PooledRows
     products, variance, slope_variance
         See :class:`PooledRidge`.
     tolerance : float
