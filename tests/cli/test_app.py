@@ -65,7 +65,7 @@ def test_policy_prints_intervals_below_the_bounds_on_a_page_of_100_columns(run, 
     for row in policies:
         for name in measures - ({"acceptance"} if rule == "score" else set()):
             assert f"({row[f'{name}_ci_lower']:.3f} to {row[f'{name}_ci_upper']:.3f})" in printed, name
-    assert "Intervals stand in brackets below the bounds. Each 95% interval" in " ".join(printed.split())
+    assert "Intervals are in brackets below the bounds. Each 95% interval" in " ".join(printed.split())
     assert max(len(line.rstrip()) for line in printed.splitlines() if line[:1] in "│┃┏└┡") <= 100
 
 
@@ -85,7 +85,7 @@ def test_plan_starts_from_the_checks_a_number_or_a_comparison(run, command, give
 def test_plan_takes_scores_and_costs_as_compare_does(run, command, refused):
     costs = (*SCORED, "--against", "human", "--cost", "[[0,1],[5,0]]")
     found = document(run(*command("plan", *costs), "--format", "json"), "plan")
-    assert "cost of a (score, as many accepted as now) minus that of b (human)" in found["title"]
+    assert "cost of a (score, as many accepted as today) minus that of b (human)" in found["title"]
     compared = ("--a", "score", "--b", "human", *costs[-2:])
     width = document(run(*command("compare", *compared), "--format", "json"), "compare")["comparison"]
     now = found["ways"][0]

@@ -20,7 +20,7 @@ def labels(pending="at-random", y=Y, **more):
 
 
 def test_a_hole_where_the_decision_is_yes_names_the_rows_and_the_remedy():
-    with pytest.raises(InputError, match=r"y has holes where decision is 1 in 1 rows \(2\).*pending="):
+    with pytest.raises(InputError, match=r"y is missing where decision is 1 in 1 rows \(2\).*pending="):
         labels(None)
 
 

@@ -111,7 +111,7 @@ def test_with_a_decision_minus_one_is_a_class():
 
 @pytest.mark.parametrize("hole", [None, np.nan, pd.NA], ids=["None", "NaN", "NA"])
 def test_a_hole_where_the_decision_is_one_names_its_rows(hole):
-    with pytest.raises(ValueError, match=r"y has holes where decision is 1 in 2 rows \(1, 5\)"):
+    with pytest.raises(ValueError, match=r"y is missing where decision is 1 in 2 rows \(1, 5\)"):
         read(with_holes(["no", "yes"], hole), decision=np.ones(6))
 
 

@@ -287,7 +287,7 @@ BAD = [
     ({"metric": 3}, "metric=3 is neither a name nor a metric object"),
     ({"y": np.full(2000, -1)}, "y has no label at all"),
     ({"y": np.where(np.arange(2000) % 2, 1, -1)}, "y shows only one class"),
-    ({"decision_maker": None}, "decision_maker is missing: y has holes"),
+    ({"decision_maker": None}, "decision_maker is missing: y has missing labels"),
     ({"decision_maker": np.zeros(2000), "assumption": "nucem"}, "'nucem' needs two or more"),
     ({"decision_maker": np.zeros(5)}, "decision_maker has 5 rows and X has 2000"),
     ({"by": [None] * 2000}, "by is missing in 2000 rows"),

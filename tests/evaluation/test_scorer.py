@@ -88,7 +88,7 @@ def test_full_labels_give_plain_accuracy(sample):
 
 def test_holes_without_a_decision_maker_are_refused(sample):
     classifier = SelectedSampleClassifier("linear").fit(sample.X, sample.y)
-    with pytest.raises(ValueError, match="got no decision_maker, and labels have holes"):
+    with pytest.raises(ValueError, match="got no decision_maker, and some labels are missing"):
         lower_bound_scorer(classifier, sample.X, sample.y)
     unrouted = sklearn.config_context(enable_metadata_routing=False)
     with unrouted, pytest.raises(ValueError, match=r"enable_metadata_routing=True"):

@@ -169,4 +169,4 @@ def test_messages_of_the_library_name_the_column(frame, column, value, words):
 
 def test_a_hole_where_the_decision_is_one_is_refused(frame):
     frame["released"] = 1
-    assert "The label 'failed' has holes where decision is 1" in refused(frame)
+    assert "The label 'failed' is missing where decision is 1" in refused(frame)

@@ -371,7 +371,7 @@ class Assumption(ABC):
         --------
         >>> from selective_labels.assumptions import Unconfounded
         >>> Unconfounded().caption
-        'among cases with equal features, the decision has nothing to do with the label. What would refute it:
+        'among cases with equal features, the decision is independent of the label. What would refute it:
         labels of comparable cases that depend on who decided (SL901).'
         """
         return (

@@ -102,7 +102,11 @@ class Instrument(Assumption):
             return decided(DOUBTFUL, False, said(MISFIT, codes))
         verdict, reason = _assigned(given, findings)
         weak = findings.status("relevance") != OK
-        use = said("But decision-makers hardly differ{}, so it will add little.", "SL101") if weak else ""
+        use = (
+            said("But decision-makers hardly differ{}, so the instrument will add little.", "SL101")
+            if weak
+            else ""
+        )
         power = findings.power("assignment", "inequality")
         return decided(verdict, True, reason, besides(findings, given), use, power=power)
 
@@ -191,7 +195,7 @@ def _not_random(findings: Findings) -> list[Sentence | str]:
     codes = findings.codes(VIOLATED, "assignment")
     if not codes:
         return []
-    dealt = said("cases are not dealt to decision-makers at random within strata{}.", codes)
+    dealt = said("cases are not assigned to decision-makers at random within strata{}.", codes)
     return [dealt, findings.disagreement("assignment")]
 
 
@@ -213,7 +217,7 @@ def _assigned(given: str, findings: Findings) -> tuple[str, Sentence | str]:
         )
     if status != OK:
         codes = findings.codes(status, "assignment")
-        return NOT_REFUTED, said("nothing contradicts it, but mind the warning about assignment{}.", codes)
+        return NOT_REFUTED, said("nothing contradicts it, but note the warning about assignment{}.", codes)
     return NOT_REFUTED, (
         "the checks find no sign of non-random assignment, and the lower bounds do not contradict each other."
     )
@@ -231,7 +235,7 @@ class NoAssumption(Assumption):
 
     takes_worst_case = True
     name = "none"
-    sentence = "nothing is assumed about the labels that were not seen (Manski's worst case)."
+    sentence = "nothing is assumed about the missing labels (Manski's worst case)."
     title = "Nothing assumed"
     meaning = "Nothing is assumed about cases without a label: each could have turned out either way."
     formula = "η_k >= P(Y=k, D=1 | x)"
@@ -261,10 +265,10 @@ class Unconfounded(Assumption):
     """
 
     name = "unconfounded"
-    condition = "the decision has nothing to do with the label among cases alike"
-    sentence = "among cases with equal features, the decision has nothing to do with the label."
+    condition = "the decision is independent of the label among comparable cases"
+    sentence = "among cases with equal features, the decision is independent of the label."
     title = "No hidden reasons"
-    meaning = "Among cases with equal features, whether a label was seen has nothing to do with the outcome."
+    meaning = "Among cases with equal features, whether a label was observed is independent of the outcome."
     formula = "η_k = P(Y=k | D=1, x)"
     refuted_by = "labels of comparable cases that depend on who decided (SL901)."
     spoken_to_by = ("unconfounded",)

@@ -62,9 +62,9 @@ FAILING: dict[FailOn, tuple[str, ...]] = {
 Over = StrEnum("Over", ("ODDS", "GAMMA", "RATIO", "SHARE", "KAPPA", "RHO", "PREVALENCE", "SKILL_RANGE"))
 # Who must accept a case: the score, both human and score, or either.
 Rule = StrEnum("Rule", ("SCORE", "BOTH", "EITHER"))
-Level = Annotated[float, typer.Option(help="Of intervals.", rich_help_panel=MODEL)]
+Level = Annotated[float, typer.Option(help="Level of confidence intervals.", rich_help_panel=MODEL)]
 Units = Annotated[
-    Cluster | None, typer.Option(help="What standard errors take as units.", rich_help_panel=MODEL)
+    Cluster | None, typer.Option(help="Unit of clustering for standard errors.", rich_help_panel=MODEL)
 ]
 
 
@@ -75,26 +75,27 @@ class CurveOptions:
     over: Annotated[
         Over,
         typer.Option(
-            help="odds: the refused have x times the odds of the event; ratio, share: x times as often, or "
-            "the share x; gamma: every class at most x times more or less frequent; kappa, rho: away from "
-            "NUCEM; prevalence: of all cases, the share x; skill_range: how differently well strict and "
-            "lenient decision-makers may sort cases, under the tilt.",
+            help="odds: refused cases have x times the odds of the event; ratio, share: x times as often, or "
+            "the share x; gamma: every class at most x times more or less frequent; kappa, rho: distance "
+            "from NUCEM; prevalence: the share x of all cases; skill_range: how much strict and lenient "
+            "decision-makers may differ in sorting cases, under the tilt.",
             rich_help_panel=MODEL,
         ),
     ] = Over.ODDS
     values: Annotated[
-        str | None, typer.Option(help="Numbers with commas between, such as 0.5,1,2.", rich_help_panel=MODEL)
+        str | None, typer.Option(help="Values, separated by commas, such as 0.5,1,2.", rich_help_panel=MODEL)
     ] = None
     against: Annotated[
         float | None,
         typer.Option(
-            help="A value of the metric: where does 'above' or 'below' flip?", rich_help_panel=MODEL
+            help="Value of the metric: shows where the conclusion (above or below it) changes.",
+            rich_help_panel=MODEL,
         ),
     ] = None
     compare_to: Annotated[
         str | None,
         typer.Option(
-            help="Column of predictions or class: the curve is of the difference.", metavar="COLUMN"
+            help="Column of predictions, or class: the curve shows the difference from it.", metavar="COLUMN"
         ),
     ] = None
     metric: Annotated[
@@ -114,7 +115,7 @@ class PolicyOptions(MoneyOptions):
     ] = None
     rule: Annotated[
         Rule,
-        typer.Option(help="Accepted by the score, by human and score, by either.", rich_help_panel=MODEL),
+        typer.Option(help="Who accepts: the score, human and score both, or either.", rich_help_panel=MODEL),
     ] = Rule.SCORE
     pos_label: PosLabel = None
     confidence_level: Level = 0.95
@@ -131,15 +132,16 @@ class PolicyOptions(MoneyOptions):
 class DriftOptions:
     """Metric and periods of a drift analysis."""
 
-    period: Annotated[str, typer.Option(help="Column of dates, or of periods.", metavar="COLUMN")]
+    period: Annotated[str, typer.Option(help="Column of dates or periods.", metavar="COLUMN")]
     every: Annotated[
-        Every | None, typer.Option(help="Cut dates into months, quarters or years; without: as they are.")
+        Every | None,
+        typer.Option(help="Group dates by month, quarter or year. Default: use the values as they are."),
     ] = None
     metric: Annotated[
         str, typer.Option(help="accuracy, tpr, share ...", metavar="NAME", rich_help_panel=MODEL)
     ] = "accuracy"
     pos_label: PosLabel = None
-    assumption: Annotated[Assumption, typer.Option(help="What to assume.", rich_help_panel=MODEL)] = (
+    assumption: Annotated[Assumption, typer.Option(help="Assumption.", rich_help_panel=MODEL)] = (
         DEFAULT_ASSUMPTION
     )
     confidence_level: Level = 0.95
@@ -151,7 +153,7 @@ class PlanOptions:
 
     against: Annotated[
         str | None,
-        typer.Option(help="Column, class or human: plan for the comparison with it.", metavar="COLUMN"),
+        typer.Option(help="Column, class or human: plan the comparison with it.", metavar="COLUMN"),
     ] = None
     metric: Annotated[
         str | None,
@@ -163,14 +165,18 @@ class PlanOptions:
         ),
     ] = None
     pos_label: PosLabel = None
-    cases: Annotated[float, typer.Option(help="How many times as many cases.", min=1.0)] = 2.0
-    decision_makers: Annotated[float, typer.Option(help="How many times as many people.", min=1.0)] = 2.0
+    cases: Annotated[float, typer.Option(help="Multiple of the number of cases.", min=1.0)] = 2.0
+    decision_makers: Annotated[
+        float, typer.Option(help="Multiple of the number of decision-makers.", min=1.0)
+    ] = 2.0
     leniency: Annotated[
-        float | None, typer.Option(help="Acceptance rate of a more lenient one.", min=0.0, max=1.0)
+        float | None, typer.Option(help="Acceptance rate of a more lenient decision-maker.", min=0.0, max=1.0)
     ] = None
-    lottery: Annotated[int | None, typer.Option(help="Refused cases to accept at random.", min=1)] = None
-    width: Annotated[float | None, typer.Option(help="Wanted width of the interval.", min=0.0)] = None
-    power: Annotated[float, typer.Option(help="Wanted probability of a verdict.", min=0.0, max=1.0)] = 0.8
+    lottery: Annotated[
+        int | None, typer.Option(help="Number of refused cases to accept at random.", min=1)
+    ] = None
+    width: Annotated[float | None, typer.Option(help="Desired width of the interval.", min=0.0)] = None
+    power: Annotated[float, typer.Option(help="Desired probability of a verdict.", min=0.0, max=1.0)] = 0.8
     confidence_level: Level = 0.95
 
 
@@ -184,7 +190,7 @@ def sensitivity(
     fitting: FittingOptions,
     output: OutputOptions,
 ) -> None:
-    """How wrong may an assumption be? One number along one knob, and where the conclusion flips."""
+    """How wrong may an assumption be? Shows one metric as it weakens, and where the conclusion changes."""
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
     from selective_labels.cli.run_evaluation import draw_sensitivity
@@ -204,11 +210,11 @@ def policy(
     fitting: FittingOptions,
     output: OutputOptions,
     assumption: Annotated[
-        Assumption, typer.Option(help="What to assume.", rich_help_panel=MODEL)
+        Assumption, typer.Option(help="Assumption.", rich_help_panel=MODEL)
     ] = DEFAULT_ASSUMPTION,
     assume: Assume = None,
 ) -> None:
-    """What if we accepted more, or others? Failures and costs at every share accepted, beside the human."""
+    """What if we accepted more, or others? Bounds failures and costs at every acceptance rate."""
     from selective_labels.assumptions.parse import Assumed
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
@@ -231,7 +237,7 @@ def plan(
     fitting: FittingOptions,
     output: OutputOptions,
 ) -> None:
-    """What would settle it? The width of the interval with more cases, other people, or a lottery."""
+    """What would settle it? Predicts the interval with more cases, more decision-makers, or a lottery."""
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
     from selective_labels.cli.run_evaluation import make_plan
@@ -251,7 +257,7 @@ def drift(
     fitting: FittingOptions,
     output: OutputOptions,
 ) -> None:
-    """What has changed over time? Acceptance, labels and sharp bounds, period by period."""
+    """What has changed over time? Shows acceptance, labels and sharp bounds by period."""
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
     from selective_labels.cli.run_evaluation import follow
@@ -272,7 +278,7 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
 
 app = typer.Typer(
     name="selective-labels",
-    help="Learn and evaluate classifiers when labels exist only where someone decided in favour.",
+    help="Learn and evaluate classifiers when labels exist only where a decision was yes.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -303,7 +309,7 @@ def top(
     context: typer.Context,
     version: Annotated[
         bool,
-        typer.Option("--version", help="Say which version this is.", callback=_show_version, is_eager=True),
+        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
@@ -316,7 +322,7 @@ def demo(
     context: typer.Context,
     out: Annotated[Path, typer.Option(help="The report page.")] = Path("selective-labels-demo.html"),
 ) -> None:
-    """Do the main job on an embedded data set whose truth is known, and write a report page."""
+    """Tour on made-up loans whose truth is known, with a report page."""
     from selective_labels import demo
     from selective_labels.io.files import require_writable
 
@@ -342,7 +348,7 @@ def check(
         ),
     ] = FailOn.REFUTED,
 ) -> None:
-    """Say whether this data can answer the question: checks, and which assumptions may be used.
+    """Can this data answer the question? Runs checks, and says which assumptions may be used.
 
     The exit status is 3 where the data refute that who decided can be used (see --fail-on), else 0.
     """
@@ -368,7 +374,7 @@ def check(
 def fit(
     context: typer.Context,
     data: Data,
-    model: Annotated[Path, typer.Option(help="File to save the model in.", metavar="FILE")],
+    model: Annotated[Path, typer.Option(help="File for the model.", metavar="FILE")],
     table: TableOptions,
     file: FileOptions,
     fitting: FittingOptions,
@@ -377,13 +383,13 @@ def fit(
     mode: Annotated[
         Mode,
         typer.Option(
-            help="partial: the instrument alone; point: NUCEM besides; auto: the labeled rows, unless the "
-            "instrument or a direction tells more.",
+            help="partial: only the instrument; point: also NUCEM; auto: the labeled rows, unless the "
+            "instrument or a direction says more.",
             rich_help_panel=MODEL,
         ),
     ] = Mode.PARTIAL,
     estimator: Annotated[
-        Estimator, typer.Option(help="Learner of the rule.", rich_help_panel=MODEL)
+        Estimator, typer.Option(help="Learner.", rich_help_panel=MODEL)
     ] = Estimator.BOOSTING,
     refused_have: Annotated[
         str | None,
@@ -399,7 +405,7 @@ def fit(
         Path | None, typer.Option(help="Also write a model card (Markdown).", metavar="FILE")
     ] = None,
 ) -> None:
-    """Train a classifier for everybody, robust to what the data cannot tell, and save it."""
+    """Train a classifier for all cases, robust to what the data cannot tell, and save it."""
     from selective_labels.assumptions.parse import Assumed
     from selective_labels.cli.direction import with_direction
     from selective_labels.cli.inputs import Source, costs_of, read_costs
@@ -449,7 +455,7 @@ def predict(
     files: Annotated[
         list[str],
         typer.Argument(
-            help="The table, as for the other commands; a model file may stand before it instead of --model.",
+            help="The table, as for the other commands. A model file may come before it instead of --model.",
             metavar="DATA",
         ),
     ],
@@ -461,11 +467,13 @@ def predict(
             "a new table if it is in a database."
         ),
     ],
-    model: Annotated[Path | None, typer.Option(help="A model that fit saved.", metavar="FILE")] = None,
-    keep: Annotated[Names, typer.Option(help="A column to carry over, such as an id. Repeatable.")] = None,
-    format: Annotated[Format, typer.Option(help="Of the summary.")] = Format.TABLE,
+    model: Annotated[Path | None, typer.Option(help="Model file written by fit.", metavar="FILE")] = None,
+    keep: Annotated[
+        Names, typer.Option(help="Column to copy to the output, such as an id. Repeatable.")
+    ] = None,
+    format: Annotated[Format, typer.Option(help="Format of the summary.")] = Format.TABLE,
 ) -> None:
-    """Predict every row of a table: class, bounds of class probabilities, whether the data decide."""
+    """Predict every row of a table: class, bounds of class probabilities, and whether it is decided."""
     from selective_labels._errors import TableError
     from selective_labels.cli.inputs import open_source
     from selective_labels.cli.output import predict_view, show
@@ -543,12 +551,12 @@ def evaluate(
     output: OutputOptions,
     assumption: Annotated[
         list[SeveralAssumptions] | None,
-        typer.Option(help="What to assume. Default: instrument. Repeatable.", rich_help_panel=MODEL),
+        typer.Option(help="Assumption. Default: instrument. Repeatable.", rich_help_panel=MODEL),
     ] = None,
     assume: Assume = None,
     by: Annotated[str | None, typer.Option(help="Column of subgroups.", metavar="COLUMN")] = None,
 ) -> None:
-    """How good is a model on everybody? Sharp bounds with confidence intervals, and what they assume."""
+    """How good is a model on all cases? Gives sharp bounds, confidence intervals and their assumption."""
     from selective_labels.assumptions.parse import Assumed
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
@@ -575,10 +583,10 @@ def ladder(
     assume: Assume = None,
     assumption: Annotated[
         list[SeveralAssumptions] | None,
-        typer.Option(help="A last assumption, judged by itself. Repeatable.", rich_help_panel=MODEL),
+        typer.Option(help="Assumption shown at the end, by itself. Repeatable.", rich_help_panel=MODEL),
     ] = None,
 ) -> None:
-    """What does each assumption buy? One number from assuming nothing to all that you believe."""
+    """What does each assumption buy? Shows one metric under increasingly strong assumptions."""
     from selective_labels.assumptions.parse import Assumed
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
@@ -594,7 +602,10 @@ def ladder(
 def compare(
     context: typer.Context,
     data: Data,
-    a: Annotated[str, typer.Option("--a", help="Column of predictions, model file, or class for everybody.")],
+    a: Annotated[
+        str,
+        typer.Option("--a", help="Column of predictions, model file, or a class predicted for every case."),
+    ],
     b: Annotated[str, typer.Option("--b", help="The same, or human: the decisions taken.")],
     table: TableOptions,
     file: FileOptions,
@@ -613,11 +624,11 @@ def compare(
     ] = None,
     assumption: Annotated[
         Assumption | None,
-        typer.Option(help="What to assume. Default: instrument.", rich_help_panel=MODEL),
+        typer.Option(help="Assumption. Default: instrument.", rich_help_panel=MODEL),
     ] = None,
     assume: Assume = None,
 ) -> None:
-    """Which of two is better on everybody? Bounds of the difference, and a verdict or "undecided"."""
+    """Which of two is better on all cases? Bounds the difference, with a verdict or "undecided"."""
     from selective_labels.assumptions.parse import Assumed
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
@@ -640,7 +651,9 @@ def report(
     data: Data,
     out: Annotated[
         Path,
-        typer.Option(help="The page to write; .md for Markdown, .pdf if a browser is found.", metavar="FILE"),
+        typer.Option(
+            help="Report to write: .html, .md, or .pdf (needs Chromium, Chrome or Edge).", metavar="FILE"
+        ),
     ],
     subject: SubjectOptions,
     table: TableOptions,
@@ -649,7 +662,7 @@ def report(
     output: OutputOptions,
     shown: PageOptions,
 ) -> None:
-    """One page that explains itself: what the data can tell, how good the model is, who is affected."""
+    """Write one page: what the data can tell, how good the model is, and who is affected."""
     from selective_labels.assumptions.parse import Assumed
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show

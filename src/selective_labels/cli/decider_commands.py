@@ -22,7 +22,7 @@ from selective_labels.cli.options import (
 )
 
 Score = Annotated[
-    str | None, typer.Option(help="Column of a score: a high one means the event.", metavar="COLUMN")
+    str | None, typer.Option(help="Column of a score; high values predict the event.", metavar="COLUMN")
 ]
 Groups = Annotated[str, typer.Option(help="Column of subgroups.", metavar="COLUMN")]
 
@@ -32,13 +32,15 @@ class InferenceOptions:
     """The event, the assumption and the intervals."""
 
     pos_label: PosLabel = None
-    assumption: Annotated[Assumption, typer.Option(help="What to assume.", rich_help_panel=MODEL)] = (
+    assumption: Annotated[Assumption, typer.Option(help="Assumption.", rich_help_panel=MODEL)] = (
         DEFAULT_ASSUMPTION
     )
     assume: Assume = None
-    confidence_level: Annotated[float, typer.Option(help="Of intervals.", rich_help_panel=MODEL)] = 0.95
+    confidence_level: Annotated[
+        float, typer.Option(help="Level of confidence intervals.", rich_help_panel=MODEL)
+    ] = 0.95
     cluster: Annotated[
-        Cluster | None, typer.Option(help="What standard errors take as units.", rich_help_panel=MODEL)
+        Cluster | None, typer.Option(help="Unit of clustering for standard errors.", rich_help_panel=MODEL)
     ] = None
 
 
@@ -47,9 +49,11 @@ class AdviceOptions:
     """The advice, and whether it was shown."""
 
     advice: Annotated[str, typer.Option(help="Column of the advice: 1 is a yes.", metavar="COLUMN")]
-    shown: Annotated[str, typer.Option(help="Column: 1 where people saw the advice.", metavar="COLUMN")]
+    shown: Annotated[
+        str, typer.Option(help="Column that is 1 where people saw the advice.", metavar="COLUMN")
+    ]
     high: Annotated[
-        High | None, typer.Option(help="What a high value of an advice of several values means.")
+        High | None, typer.Option(help="Meaning of high values, if the advice has more than two values.")
     ] = None
     by: Annotated[str | None, typer.Option(help="Column of subgroups.", metavar="COLUMN")] = None
     cost: Cost = None
@@ -65,7 +69,7 @@ def advice(
     fitting: FittingOptions,
     output: OutputOptions,
 ) -> None:
-    """Did showing the score help? People with it, people without it, and the advice alone."""
+    """Did showing the score help? Compares people with it, people without it, and the score alone."""
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
     from selective_labels.cli.run_deciders import weigh_advice
@@ -87,7 +91,7 @@ def deciders(
         bool, typer.Option("--anonymous", help="Numbers in random order instead of names.")
     ] = False,
 ) -> None:
-    """Who decides well? Each decision-maker against comparable cases, with intervals, ranks and a score."""
+    """Who decides well? Compares decision-makers on comparable cases, with intervals and ranks."""
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
     from selective_labels.cli.run_deciders import compare_deciders
@@ -107,10 +111,10 @@ def disparity(
     output: OutputOptions,
     score: Score = None,
     reference: Annotated[
-        str | None, typer.Option(help="Subgroup that others are compared with. Default: the largest.")
+        str | None, typer.Option(help="Subgroup with which others are compared. Default: the largest.")
     ] = None,
 ) -> None:
-    """Are groups treated alike, given the outcome? Gaps as sharp bounds, and what the outcome test misses."""
+    """Are groups treated alike, given the outcome? Gives sharp bounds on the gaps, and other measures."""
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
     from selective_labels.cli.run_deciders import compare_groups

@@ -662,7 +662,7 @@ def described(name: str, stakes: Stakes, team: str | None = None) -> str:
     if cut.acceptance is not None:
         words += f" with acceptance {cut.acceptance:g}"
     if stakes.by_policy and cut.threshold is None and cut.acceptance is None:
-        words += ", as many accepted as now"
+        words += ", as many accepted as today"
     return words if team is None else f"{words}, and human: {team}"
 
 

@@ -96,7 +96,7 @@ Names = list[str] | None
 PosLabel = Annotated[
     str | None,
     _option(
-        "The failure, class of tpr, fpr, ppv, share, auc. Default: the last class.",
+        "The event: class of tpr, fpr, ppv, share and auc. Default: the last class.",
         MODEL,
         spelled=("--pos-label", "--event"),
         metavar="CLASS",
@@ -105,8 +105,8 @@ PosLabel = Annotated[
 Assume = Annotated[
     Names,
     _option(
-        "What is known besides the instrument, such as informed:yes, refused:yes=..3 or "
-        "prevalence:yes=0.10..0.14. Repeatable; all of them are assumed together.",
+        "What you know besides the instrument, such as informed:yes, refused:yes=..3 or "
+        "prevalence:yes=0.10..0.14. Repeatable; all of them are combined.",
         MODEL,
         metavar="KIND:CLASS",
     ),
@@ -115,8 +115,8 @@ Assume = Annotated[
 Cost = Annotated[
     str | None,
     _option(
-        "What mistakes cost, as JSON: a row for each true class, a column for each predicted one, both "
-        "sorted, such as '[[0,1],[5,0]]'.",
+        "Cost matrix as JSON: one row per true class, one column per predicted class, both sorted, "
+        "such as '[[0,1],[5,0]]'.",
         MODEL,
         metavar="JSON",
     ),
@@ -127,13 +127,11 @@ Cost = Annotated[
 class FileOptions:
     """How to read a table."""
 
-    separator: Annotated[str | None, _option("Between cells of CSV: ';', tab ... Default: comma.", FILE)] = (
-        None
-    )
-    encoding: Annotated[str, _option("Of CSV, such as latin-1. Default: utf-8.", FILE)] = "utf-8"
-    missing: Annotated[Names, _option("A cell that means missing. Repeatable.", FILE, metavar="TEXT")] = None
-    sheet: Annotated[str | None, _option("Of an Excel file.", FILE, metavar="NAME")] = None
-    sql: Annotated[str | None, _option("What to ask a database.", FILE, metavar="QUERY")] = None
+    separator: Annotated[str | None, _option("Separator of CSV: ';', tab ... Default: comma.", FILE)] = None
+    encoding: Annotated[str, _option("Encoding of CSV, such as latin-1. Default: utf-8.", FILE)] = "utf-8"
+    missing: Annotated[Names, _option("Text that means missing. Repeatable.", FILE, metavar="TEXT")] = None
+    sheet: Annotated[str | None, _option("Sheet of an Excel file.", FILE, metavar="NAME")] = None
+    sql: Annotated[str | None, _option("Query for a database.", FILE, metavar="QUERY")] = None
 
 
 @dataclass(frozen=True)
@@ -145,27 +143,33 @@ class TableOptions:
     ] = None
     decision: Annotated[
         str | None,
-        _option("1, yes, approved ... where the label is revealed, else 0, no ...", ROLE, metavar="COLUMN"),
+        _option(
+            "Decision column: 1, yes, approved ... reveal the label; 0, no ... do not.",
+            ROLE,
+            metavar="COLUMN",
+        ),
     ] = None
     accepted: Annotated[
         Names,
-        _option("A value of the decision that reveals the label. Repeatable.", ROLE, metavar="VALUE"),
+        _option("Value of the decision that reveals the label. Repeatable.", ROLE, metavar="VALUE"),
     ] = None
     classes: Annotated[
         Names,
         _option(
-            "A value of the label that reads like a hole (unknown, ?) and is a class. Repeatable.",
+            "Value of the label that looks missing (unknown, ?) but is a class. Repeatable.",
             ROLE,
             spelled=("--class",),
             metavar="VALUE",
         ),
     ] = None
-    decision_maker: Annotated[str | None, _option("Who decided.", ROLE, metavar="COLUMN")] = None
+    decision_maker: Annotated[
+        str | None, _option("Column of the decision-maker.", ROLE, metavar="COLUMN")
+    ] = None
     decision_means: Annotated[
         Means | None,
         _option(
-            "What a yes means: the case goes through and the event is a harm (accept), or somebody looks "
-            "closer and the event is looked for (inspect). Default: as in --words, else accept.",
+            "Meaning of a yes. accept: the case goes through, and the event is a harm. inspect: somebody "
+            "looks closer, and looks for the event. Default: as in --words, else accept.",
             ROLE,
         ),
     ] = None
@@ -186,7 +190,7 @@ class TableOptions:
     case_id: Annotated[
         str | None,
         _option(
-            "Of a table in partitions: what identifies a case, so that the order of rows does not matter.",
+            "For a table in partitions: column that identifies a case, so that row order does not matter.",
             ROLE,
             metavar="COLUMN",
         ),
@@ -194,7 +198,7 @@ class TableOptions:
     fit_rows: Annotated[
         int | None,
         _option(
-            "Of a table in partitions: rows that models are fitted to; else by a learning curve.",
+            "For a table in partitions: number of rows to fit. Default: chosen by a learning curve.",
             ROLE,
             min=1,
             metavar="ROWS",
@@ -202,12 +206,12 @@ class TableOptions:
     ] = None
     keep_scores: Annotated[
         Path | None,
-        _option("Folder of scores: another metric then fits no model.", ROLE, metavar="DIR"),
+        _option("Folder that keeps scores, so that another metric needs no new models.", ROLE, metavar="DIR"),
     ] = None
     share_labels: Annotated[
         bool,
         _option(
-            "The label belongs to the group: seen on one row, seen on all, and who saw it is a panel.",
+            "The label belongs to the group: a label on one of its rows holds for all of them.",
             ROLE,
             spelled=("--share-labels",),
         ),
@@ -215,7 +219,7 @@ class TableOptions:
     missing_score: Annotated[
         str | None,
         _option(
-            "Score of cases that have none, in the columns to judge: a number, lowest or highest.",
+            "Score for cases without one: a number, lowest or highest.",
             ROLE,
             metavar="NUMBER|lowest|highest",
         ),
@@ -224,46 +228,56 @@ class TableOptions:
     pending: Annotated[
         Pending | None,
         _option(
-            "Outcomes that are not known yet where the decision is yes: whether one has matured does not "
-            "depend on the label, given features and decision-maker (at-random), or may (worst-case).",
+            "Outcomes that are not known yet although the decision is yes. at-random: given features and "
+            "decision-maker, whether an outcome has matured is independent of the label. worst-case: no "
+            "assumption.",
             ROLE,
         ),
     ] = None
     matured: Annotated[
         str | None,
         _option(
-            "With --pending: when the outcome is due, or 1 where it has matured.", ROLE, metavar="COLUMN"
+            "With --pending: column with the date when the outcome is due, or 1 if it has matured.",
+            ROLE,
+            metavar="COLUMN",
         ),
     ] = None
-    yes: Annotated[bool, _option("Accept guessed roles without a question.", ROLE, spelled=("--yes",))] = (
-        False
-    )
+    yes: Annotated[bool, _option("Accept guessed roles without asking.", ROLE, spelled=("--yes",))] = False
     features: Annotated[
         Names,
         _option(
-            "Names or patterns such as 'x_*'. Default: all others. Repeatable.", FEATURE, metavar="PATTERN"
+            "Columns to use: names or patterns such as 'x_*'. Default: all others. Repeatable.",
+            FEATURE,
+            metavar="PATTERN",
         ),
     ] = None
     exclude: Annotated[
-        Names, _option("Names or patterns to leave out. Repeatable.", FEATURE, metavar="PATTERN")
+        Names, _option("Columns to leave out: names or patterns. Repeatable.", FEATURE, metavar="PATTERN")
     ] = None
     include: Annotated[
         Names,
         _option(
-            "Names or patterns to keep that would be left out: ids, another model's score. Repeatable.",
+            "Columns to keep that would be left out, such as ids or another model's score. Repeatable.",
             FEATURE,
             metavar="PATTERN",
         ),
     ] = None
     category: Annotated[
-        Names, _option("Numbers that are categories. Repeatable.", FEATURE, metavar="PATTERN")
+        Names, _option("Numeric columns to treat as categories. Repeatable.", FEATURE, metavar="PATTERN")
     ] = None
     number: Annotated[
-        Names, _option("Codes with leading zeros that are numbers. Repeatable.", FEATURE, metavar="PATTERN")
+        Names,
+        _option(
+            "Columns of codes with leading zeros to treat as numbers. Repeatable.", FEATURE, metavar="PATTERN"
+        ),
     ] = None
     allow_leak: Annotated[
         Names,
-        _option("A feature that may give label or decision away. Repeatable.", FEATURE, metavar="COLUMN"),
+        _option(
+            "Feature to keep although it nearly determines the label or the decision. Repeatable.",
+            FEATURE,
+            metavar="COLUMN",
+        ),
     ] = None
 
 
@@ -272,11 +286,11 @@ class FittingOptions:
     """How to fit the nuisance models."""
 
     nuisance: Annotated[
-        Nuisance | None, _option("Model of decision and label; auto compares the others.", MODEL)
+        Nuisance | None, _option("Nuisance model of decision and label; auto compares the others.", MODEL)
     ] = None
-    folds: Annotated[int, _option("Folds of cross-fitting. Default: 5.", MODEL, min=2)] = 5
-    seed: Annotated[int, _option("Of everything random. Default: 0.", MODEL, min=0)] = 0
-    jobs: Annotated[int | None, _option("Processes at a time; -1: one for each core.", MODEL)] = None
+    folds: Annotated[int, _option("Number of cross-fitting folds. Default: 5.", MODEL, min=2)] = 5
+    seed: Annotated[int, _option("Random seed. Default: 0.", MODEL, min=0)] = 0
+    jobs: Annotated[int | None, _option("Number of parallel processes; -1: one per core.", MODEL)] = None
 
     @property
     def keywords(self) -> dict[str, Any]:
@@ -307,23 +321,24 @@ class NumberOptions:
         ),
     ] = None
     pos_label: PosLabel = None
-    confidence_level: Annotated[float, _option("Of intervals. Default: 0.95.", MODEL)] = 0.95
+    confidence_level: Annotated[float, _option("Level of confidence intervals. Default: 0.95.", MODEL)] = 0.95
     interval: Annotated[
-        Interval, _option("Whether intervals cover the value (parameter) or all that is possible.", MODEL)
+        Interval,
+        _option("What intervals cover: the value (parameter) or the whole identified set (set).", MODEL),
     ] = Interval.PARAMETER
     cluster: Annotated[
         Cluster | None,
-        _option("What standard errors take as units. Default: groups if given, else rows (none).", MODEL),
+        _option("Unit of clustering for standard errors. Default: groups if given, else rows (none).", MODEL),
     ] = None
     propensity: Annotated[
         Propensity,
         _option(
-            "Assignment random within strata (shares), given the features (model), or whichever predicts "
-            "better who decides (auto).",
+            "Assignment probabilities: shares within strata (shares), a model of the features (model), or "
+            "the one that predicts better (auto).",
             MODEL,
         ),
     ] = Propensity.AUTO
-    repeats: Annotated[int, _option("Repetitions of cross-fitting. Default: 1.", MODEL, min=1)] = 1
+    repeats: Annotated[int, _option("Number of repetitions of cross-fitting. Default: 1.", MODEL, min=1)] = 1
 
     @property
     def keywords(self) -> dict[str, Any]:
@@ -346,18 +361,18 @@ class CostOptions:
 
     cost: Cost = None
     cost_inspect: Annotated[
-        Money, _option("Where a yes inspects: of every inspected case.", MODEL, metavar="AMOUNT")
+        Money, _option("If a yes inspects: cost of each inspected case.", MODEL, metavar="AMOUNT")
     ] = None
     cost_missed: Annotated[
         Money,
-        _option("Where a yes inspects: of every event that is not inspected.", MODEL, metavar="AMOUNT"),
+        _option("If a yes inspects: cost of each event that is not inspected.", MODEL, metavar="AMOUNT"),
     ] = None
     cost_default: Annotated[
-        Money, _option("Where a yes accepts: of every event that is accepted.", MODEL, metavar="AMOUNT")
+        Money, _option("If a yes accepts: cost of each accepted event.", MODEL, metavar="AMOUNT")
     ] = None
     cost_declined_good: Annotated[
         Money,
-        _option("Where a yes accepts: of every other case that is refused.", MODEL, metavar="AMOUNT"),
+        _option("If a yes accepts: cost of each refused case without the event.", MODEL, metavar="AMOUNT"),
     ] = None
 
     @property
@@ -377,7 +392,8 @@ class MoneyOptions(CostOptions):
     """Costs, and the number of cases in a year."""
 
     cases_per_year: Annotated[
-        float | None, _option("With costs: what a change costs or saves in a year of so many cases.", MODEL)
+        float | None,
+        _option("With costs: number of cases per year, to express a change in money per year.", MODEL),
     ] = None
 
 
@@ -401,9 +417,9 @@ class SubjectOptions:
 
     predictions: Annotated[
         str | None,
-        _option("Column of predictions to judge, or human: the decisions taken.", metavar="COLUMN"),
+        _option("Column of predictions, or human for the decisions taken.", metavar="COLUMN"),
     ] = None
-    model: Annotated[Path | None, _option("Model file to judge.", metavar="FILE")] = None
+    model: Annotated[Path | None, _option("Model file to evaluate.", metavar="FILE")] = None
 
     @property
     def described(self) -> dict[str, str]:
@@ -436,22 +452,29 @@ class PageOptions(MoneyOptions):
     threshold: Annotated[
         float | None, _option("Scores from here on mean the event; those below are accepted.", MODEL)
     ] = None
-    title: Annotated[str, _option("Of the page.")] = "What the data can tell"
+    title: Annotated[str, _option("Title of the report.")] = "What the data can tell"
     assume: Assume = None
     period: Annotated[
-        str | None, _option("Column of dates or periods: adds what changed over time.", metavar="COLUMN")
+        str | None,
+        _option("Column of dates or periods: adds a section on changes over time.", metavar="COLUMN"),
     ] = None
-    every: Annotated[Every | None, _option("Cut dates into months, quarters or years.")] = None
+    every: Annotated[Every | None, _option("Group dates by month, quarter or year.")] = None
     advice: Annotated[
-        str | None, _option("Column of an advice: adds whether showing it helped.", metavar="COLUMN")
+        str | None,
+        _option("Column of an advice: adds a section on whether showing it helped.", metavar="COLUMN"),
     ] = None
-    shown: Annotated[str | None, _option("Column: 1 where people saw the advice.", metavar="COLUMN")] = None
-    high: Annotated[High | None, _option("What a high value of an advice of several values means.")] = None
-    deciders: Annotated[Named | None, _option("Adds who decides well, with their names or with numbers.")] = (
-        None
-    )
+    shown: Annotated[
+        str | None, _option("Column that is 1 where people saw the advice.", metavar="COLUMN")
+    ] = None
+    high: Annotated[
+        High | None, _option("Meaning of high values, if the advice has more than two values.")
+    ] = None
+    deciders: Annotated[
+        Named | None, _option("Adds a section on decision-makers, with their names or anonymous.")
+    ] = None
     disparity: Annotated[
-        str | None, _option("Column of groups: adds whether they are treated alike.", metavar="COLUMN")
+        str | None,
+        _option("Column of groups: adds a section on whether they are treated alike.", metavar="COLUMN"),
     ] = None
 
 

@@ -285,8 +285,8 @@ def _refuse_stray_words(column: pd.Series, numbers: pd.Series) -> None:
         word = shown(column.iloc[int(stray.argmax())])
         raise InputError(
             f"Column {shown(column.name)} holds numbers, but row {stray.argmax() + 1:,} holds {word} "
-            f"({stray.sum():,} such values in all); mend them, give --missing {word} if that means missing, "
-            f"or --category {shown(column.name)}.",
+            f"({stray.sum():,} such values in all); correct them, or give --missing {word} if that means "
+            f"missing, or --category {shown(column.name)}.",
             "X",
         )
 

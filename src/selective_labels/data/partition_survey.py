@@ -233,7 +233,7 @@ def finished(survey: Survey | None) -> Survey:
         raise InputError("the table has no row.", "path")
     if not survey.n_labeled:
         raise InputError.about(
-            "y", "has no label at all: every row is a hole, so there is nothing to learn from."
+            "y", "has no label at all: every label is missing, so there is nothing to learn from."
         )
     if not survey.weight > 0.0:
         raise InputError.about("sample_weight", "is zero everywhere.")

@@ -553,7 +553,7 @@ class PartitionedLabels:
         """Convert the rows of a frame to a table of their own in memory."""
         names = self.roles.named
         if "decision_maker" not in names:
-            raise InputError("decision_maker is missing: name the column of who decided.", "decision_maker")
+            raise InputError("decision_maker is missing: name its column.", "decision_maker")
         label, maker = names["label"], names["decision_maker"]
         assignment = list(self.assignment) or None
         data = SelectiveLabels.from_frame(

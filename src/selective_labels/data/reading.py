@@ -155,7 +155,11 @@ def _refuse_doubled(y: Any, roles: GivenRoles) -> None:
 
 def _of_columns(X: Any, y: Any, roles: GivenRoles) -> SelectiveLabels:
     if y is None:
-        raise InputError("y is missing: give labels with holes, or one SelectiveLabels instead of X.", "y")
+        raise InputError(
+            "y is missing: give labels (missing where the decision was no), or one SelectiveLabels instead "
+            "of X.",
+            "y",
+        )
     return SelectiveLabels.from_arrays(X, y, **roles._asdict())
 
 

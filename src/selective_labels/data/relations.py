@@ -141,7 +141,7 @@ class RelationSource:
         n_wrong = int(n_rows.sum() - found[WRONG].sum())
         if n_wrong:
             raise InputError.about(
-                "sample_weight", f"is negative or not a number in {n_wrong:,} rows; mend it."
+                "sample_weight", f"is negative or not a number in {n_wrong:,} rows; correct it."
             )
         self.compare(roles.kept, Look(int(n_rows.sum()), -1 if key is None else int(found[CHECKSUM].sum())))
         values = {each: self._values(key, roles.kept, each) for each in others}

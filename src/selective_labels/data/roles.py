@@ -160,7 +160,7 @@ def seen_labels(y: Any, decision: Any, n_samples: int) -> tuple[pd.Series, np.nd
     if decision is None:
         return labels, ~(missing | _is_minus_one(labels)), np.zeros(n_samples, dtype=bool)
     seen = _read_decisions(decision, missing | _is_minus_one(labels))
-    refuse_rows(seen & missing, "y", "has holes where decision is 1", PENDING_REMEDY)
+    refuse_rows(seen & missing, "y", "is missing where decision is 1", PENDING_REMEDY)
     return labels, seen, ~seen & ~missing
 
 
@@ -296,7 +296,7 @@ def _label_codes(labels: pd.Series, seen: np.ndarray) -> tuple[np.ndarray, np.nd
     """Codes and sorted classes of the observed labels; other rows are not read."""
     if not seen.any():
         raise InputError.about(
-            "y", "has no label at all: every row is a hole, so there is nothing to learn from."
+            "y", "has no label at all: every label is missing, so there is nothing to learn from."
         )
     values = label_values(labels[seen])
     if values.dtype.kind == "f" and np.isinf(values).any():

@@ -47,7 +47,7 @@ def compacted(data: "SelectiveLabels") -> "SelectiveLabels":
     seen = data.labeled
     if not seen.any():
         raise InputError.about(
-            "y", "has no label at all: every row is a hole, so there is nothing to learn from."
+            "y", "has no label at all: every label is missing, so there is nothing to learn from."
         )
     makers, maker_codes = np.unique(data.decision_maker_codes, return_inverse=True)
     classes = np.unique(data.y[seen])

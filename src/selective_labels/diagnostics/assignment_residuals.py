@@ -458,8 +458,9 @@ def doubt(data: SelectiveLabels, fit: CrossFit, seed: int | None, *, level: floa
         return ""
     said, remedy = misfit_sentence(found, _source(fit), data.strata is not None)
     return (
-        f"Who decides is not described well (SL205): {said}. Cases of different decision-makers are then not "
-        f"comparable, and the interval is not to be trusted. {remedy}"
+        f"The propensity scores do not describe who decides well (SL205): {said}. "
+        f"Cases of different decision-makers are then not comparable, and the interval is not to be "
+        f"trusted. {remedy}"
     )
 
 

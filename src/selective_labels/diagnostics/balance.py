@@ -304,8 +304,8 @@ def _finding(context: Context, effort: Effort, n_looks: int) -> Finding:
     if status != OK:
         return Finding(
             status,
-            f"A flexible model tells {who} from features {context.place}: it gives whoever decided "
-            f"{100 * score.gain:.1f} points more than the share of all.",
+            f"A flexible model predicts {who} from features {context.place}: it gives the right one "
+            f"{100 * score.gain:.1f} points more probability than overall shares do.",
             score.statistic,
             score.p_value,
             f"{finer_strata(context)}, or rely on the instrument given the features only.",

@@ -163,7 +163,7 @@ def caution_warning(sentence: str) -> DiagnosticWarning:
 
     Examples
     --------
-    >>> caution_warning("Who decides is not described well (SL205): ...").code
+    >>> caution_warning("The propensity scores do not describe who decides well (SL205): ...").code
     'SL205'
     """
     code = re.search(r"\bSL\d+", sentence)

@@ -154,16 +154,16 @@ def _room(context: Context, assumption: Combination) -> Finding:
     if status == VIOLATED:
         return Finding(
             status,
-            f"For {share:.0%} of cases no class probabilities are left, and not by chance: these assumptions "
-            "contradict the data.",
+            f"For {share:.0%} of cases no class probabilities satisfy these assumptions, by more than "
+            "sampling error: they contradict the data.",
             statistic,
             p_value,
             "Do not use them together.",
         )
     return Finding(
         status,
-        f"By the models, no class probabilities are left for {share:.0%} of cases; noise explains it. "
-        "Nothing short of gross contradictions would show.",
+        f"By the models, no class probabilities satisfy them for {share:.0%} of cases; noise explains it. "
+        "Only large contradictions would be found.",
         statistic,
         p_value,
     )
@@ -191,7 +191,7 @@ def _share(context: Context, assumption: Combination, share: Share) -> Finding:
     if status == VIOLATED:
         return Finding(
             status,
-            f"The share is stated as {stated}, and {between}: not by chance.",
+            f"The share is stated as {stated}, and {between}, by more than sampling error.",
             statistic,
             p_value,
             "One of them is wrong: the share, what is said to be adverse, or the instrument.",
@@ -258,7 +258,11 @@ def _order(context: Context, adverse: object) -> Finding:
     )
     if status == VIOLATED:
         return Finding(
-            status, f"For some cases {what}, and not by chance.", statistic, p_value, "Do not assume it."
+            status,
+            f"For some cases {what}, by more than sampling error.",
+            statistic,
+            p_value,
+            "Do not assume it.",
         )
     return Finding(status, f"It is not found that {what}.", statistic, p_value)
 

@@ -308,7 +308,7 @@ def _find_inequality(context: Context) -> Finding:
     return Finding(
         status,
         f"The best lower bounds of the classes sum to {total:.2f} on average, within what probabilities "
-        "allow. Only gross violations would show.",
+        "allow. Only large violations would be found.",
         statistic,
         p_value,
         detects=detects,
@@ -486,7 +486,7 @@ def _find_crossing(context: Context) -> Finding:
     if share > MANY and refuted:
         return Finding(
             VIOLATED,
-            f"Estimated bounds cross for {share:.0%} of cases, and not by chance (SL401, SL402).",
+            f"Estimated bounds cross for {share:.0%} of cases, by more than sampling error (SL401, SL402).",
             share,
             advice="Do not use decision-makers as an instrument here.",
         )

@@ -192,7 +192,7 @@ def _find_overlap(context: Context) -> Finding:
     return Finding(
         WARNING,
         f"{share:.0%} of the accepted cases are of a kind of which fewer than {RARELY:.0%} have matured: "
-        "what is said of them is extrapolated from other cases.",
+        "results for them are extrapolated from other cases.",
         share,
         advice="Leave out the latest periods, or use pending='worst-case'.",
     )

@@ -304,8 +304,8 @@ def _find_overidentification(context: Context) -> Finding:
     if status_of_test(p_value, context.level) == VIOLATED:
         return Finding(
             VIOLATED,
-            f"Seen labels are not a straight line in leniency ({figures}): something unmeasured both moves "
-            "the label and changes how decision-makers differ, or who decides changes the label.",
+            f"Observed labels are not a straight line in leniency ({figures}): something unmeasured both "
+            "moves the label and changes how decision-makers differ, or who decides changes the label.",
             test.total,
             p_value,
             "Use bounds (assumption='instrument'), not point estimates.",
@@ -324,7 +324,7 @@ def _find_overidentification(context: Context) -> Finding:
         )
     return Finding(
         OK,
-        f"Seen labels are a straight line in leniency, as NUCEM says ({figures}).",
+        f"Observed labels are a straight line in leniency, as NUCEM says ({figures}).",
         test.total,
         p_value,
         detects=detects,

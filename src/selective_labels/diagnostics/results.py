@@ -261,7 +261,7 @@ def permission(assumption: str | Assumption, given: str, results: Sequence[Check
     ...     return CheckResult(code, "name", family, status, None, None, "message")
     >>> skewed = [found("SL202", "assignment", "violated"), found("SL301", "overlap", "ok")]
     >>> permission("instrument", "strata", skewed)
-    CheckVerdict(allowed=False, reason='refuted: cases are not dealt ... at random within strata (SL202).')
+    CheckVerdict(allowed=False, reason='refuted: cases are not assigned ... at random within strata (SL202).')
     >>> bool(permission("instrument", "features", skewed))
     True
     """

@@ -300,7 +300,7 @@ def _find_conditional_strength(context: Context) -> Finding:
     if p_value > context.level:
         return Finding(
             WARNING,
-            f"Decision-makers cannot be told apart from chance: {_figures(strength)}, as luck alone may do.",
+            f"Decision-makers do not differ by more than chance explains: {_figures(strength)}.",
             strength,
             p_value,
             "Bounds will be as wide as without an instrument; do not use point estimates (NUCEM).",

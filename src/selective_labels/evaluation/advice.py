@@ -329,7 +329,7 @@ class Advice(Described):
             _meaning_of(self.measures),
             display.assumption_text(first.assumption, first.sample.sentence),
             f"Sample: {display.sample_text(first.sample)} The advice was shown in {self.shown_share:.1%}. "
-            f"Intervals stand in brackets below the bounds and cover each value with probability "
+            f"Intervals are in brackets below the bounds and cover each value with probability "
             f"{first.confidence_level:.4g}.",
         ]
 

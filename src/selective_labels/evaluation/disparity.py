@@ -375,7 +375,7 @@ class Disparity(Described):
             "A disparity is a difference in numbers. It does not show why groups are treated differently, "
             "who intended it, or whether the outcome itself is measured alike in all groups.",
             display.assumption_text(first.assumption, first.sample.sentence),
-            f"Sample: {display.sample_text(self._whole)} Intervals stand in brackets below the bounds and "
+            f"Sample: {display.sample_text(self._whole)} Intervals are in brackets below the bounds and "
             f"cover each value with probability {first.confidence_level:.4g}, one at a time.",
         ]
 

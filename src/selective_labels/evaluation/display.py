@@ -91,7 +91,7 @@ def assumption_text(name: str, sentence: str = "") -> str:
     Examples
     --------
     >>> assumption_text("none")
-    "Assumption (none): nothing is assumed about the labels that were not seen (Manski's worst case). What
+    "Assumption (none): nothing is assumed about the missing labels (Manski's worst case). What
     would refute it: nothing."
     """
     return f"Assumption ({name}): {sentence or named(name).caption}"

@@ -229,9 +229,9 @@ class Plan(Described):
         """Describe the assumptions of the predictions, and the requirements."""
         said = [
             *self.answers,
-            "Predictions by formula: errors fall with the root of the number of cases; bounds shrink as the "
-            "share that the most lenient refuse; acceptance rates of people yet to come are like those here. "
-            "A lottery accepts refused cases at random: its draw replaces the assumption.",
+            "Predictions by formula: standard errors fall with the square root of the number of cases; "
+            "bounds shrink with the share that the most lenient refuse; new decision-makers are like those "
+            "here. A lottery accepts refused cases at random: its draw replaces the assumption.",
         ]
         if self.worth is not None and self.worth.any():
             said.append(
@@ -424,8 +424,8 @@ def _for_power(result: Estimated, power: float) -> list[str]:
     spread = result.basis.spread
     if result.lower <= 0.0 <= result.upper:
         return [
-            "No number of cases settles it: the bounds themselves contain zero. What helps is who accepts "
-            "more, or labels of refused cases on which the two differ."
+            "No number of cases settles it: the bounds themselves contain zero. A more lenient "
+            "decision-maker would help, or labels of refused cases on which the two differ."
         ]
     nearest, error = (
         (result.lower, spread.errors[0]) if result.lower > 0.0 else (-result.upper, spread.errors[1])

@@ -240,7 +240,7 @@ class PolicyCurve(Described):
             *self.answers(),
             assumption_text(self.assumption, human.sample.sentence),
             "What the human accepted, and how often the event happened there, needs no assumption.",
-            f"Sample: {sample_text(human.sample)} Intervals stand in brackets below the bounds. "
+            f"Sample: {sample_text(human.sample)} Intervals are in brackets below the bounds. "
             f"{coverage_text(human, self.simultaneous, 'rate')}",
         ]
 

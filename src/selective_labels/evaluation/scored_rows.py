@@ -43,7 +43,7 @@ NO_RANGE = (0.0, 1.0)
 Assumed = str | Assumption | Sequence[str | Assumption]
 PANELS = (
     "Labels are shared within groups: the decision is whether anyone accepted the case, the instrument is "
-    "the panel that saw it, so who is on the panel, and how many, must have nothing to do with the label."
+    "the panel that saw it, so who is on the panel, and how many, must be independent of the label."
 )
 
 
@@ -572,8 +572,8 @@ def check_instrument(chosen: list[Assumption], data: SelectiveLabels) -> None:
     if not data.decision_makers_given:
         others = [repr(each.name) for each in known() if not each.needs_decision_makers]
         raise InputError(
-            f"decision_maker is missing: y has holes and assumption {needing[0].name!r} uses who decided; "
-            f"{' and '.join(others)} do without.",
+            f"decision_maker is missing: y has missing labels, and assumption {needing[0].name!r} uses "
+            f"who decided; {' and '.join(others)} do without.",
             "decision_maker",
         )
     if data.n_decision_makers == 1:
@@ -634,6 +634,6 @@ def pending_note(data: Any) -> str:
     if data.pending == WORST_CASE:
         return f"{number}, and nothing is assumed of their labels."
     return (
-        f"{number}: whether an outcome has matured is taken to have nothing to do with the label, given "
+        f"{number}: whether an outcome has matured is assumed to be independent of the label, given "
         "features and decision-maker (SL1101 to SL1103)."
     )

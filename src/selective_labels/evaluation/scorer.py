@@ -77,7 +77,8 @@ class LowerBoundScorer:
         routed = sklearn.get_config()["enable_metadata_routing"]
         advice = "give decision_maker=ids" if routed else f"give decision_maker=ids; in a search, {ROUTING}"
         raise InputError(
-            f"lower_bound_scorer got no decision_maker, and labels have holes: {advice}.", "decision_maker"
+            f"lower_bound_scorer got no decision_maker, and some labels are missing: {advice}.",
+            "decision_maker",
         )
 
     def get_metadata_routing(self) -> MetadataRequest:

@@ -128,7 +128,7 @@ class SensitivityCurve(Curve):
         if self.crossed.any():
             sentences.append(
                 f"In {self.crossed[0]:.0%} of the cases at the start, and {self.crossed[-1]:.0%} at the end, "
-                "the models find nothing that fits all that is assumed, by noise or in earnest."
+                "the models find no value that satisfies all assumptions: by noise or by contradiction."
             )
         if self.supported is not None:
             sentences.append(self.supported_sentence())

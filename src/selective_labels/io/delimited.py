@@ -173,7 +173,7 @@ def parse_delimited(
     if not counted or frame.iloc[:, -1].isna().any():
         _refuse_uneven_lines(content, name, chosen, encoding, len(header))
     if not counted:
-        raise TableError(f"{name} has rows with more cells than the header has names; mend them.")
+        raise TableError(f"{name} has rows with more cells than the header has names; correct them.")
     frame = with_codes(frame, content, lambda columns: read(dtype=str, usecols=columns))
     frame = _without_trailing_separator(frame, header)
     return frame.assign(**{each: read_names(frame[each]) for each in names if each in frame.columns})
@@ -255,15 +255,13 @@ def _refuse_uneven_lines(content: bytes, name: str, separator: str, encoding: st
 
 def _uneven(name: str, line: int, n_cells: int, width: int) -> str:
     words = "1 cell" if n_cells == 1 else f"{n_cells:,} cells"
-    return f"{name}: line {line:,} has {words} where the header has {width:,}; mend or delete that line."
+    return f"{name}: line {line:,} has {words} where the header has {width:,}; correct or delete that line."
 
 
 def _wrong_lines(message: str, name: str) -> str:
     """Translate pandas' message for users."""
     if match := UNCLOSED_QUOTE.search(message):
-        return (
-            f"{name}: a quotation mark is opened near line {int(match[1]) + 1:,} and never closed; mend it."
-        )
+        return f"{name}: a quotation mark is opened near line {int(match[1]) + 1:,} and never closed."
     return f"{name} is not a table: {message.strip().splitlines()[-1]}"
 
 

@@ -689,9 +689,9 @@ def _refuse_accepted_holes(label: pd.Series, decision: pd.Series) -> None:
     wrong = (label.isna() & (decision == 1)).to_numpy()
     if wrong.any():
         raise TableError(
-            f"The label {shown(label.name)} has holes where decision is 1 in {wrong.sum():,} rows (the first "
-            f"is row {wrong.argmax() + 1:,}): if these outcomes are not known yet, give --pending at-random "
-            "or --pending worst-case (pending= in Python); if the labels were lost, drop the rows."
+            f"The label {shown(label.name)} is missing where decision is 1 in {wrong.sum():,} rows (the "
+            f"first is row {wrong.argmax() + 1:,}): if these outcomes are not known yet, give --pending "
+            "at-random or --pending worst-case (pending= in Python); if the labels were lost, drop the rows."
         )
 
 

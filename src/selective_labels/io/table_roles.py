@@ -365,9 +365,9 @@ def refuse_hole_words(label: pd.Series, words: Sequence[str]) -> None:
         return
     n_rows = int(label.isin(list(words)).sum())
     raise TableError(
-        f"The label {shown(label.name)} holds {several(list(words))} in {n_rows:,} rows, which reads like a "
-        f"hole: give --missing {shown(words[0])} if nothing is known there, or --class {shown(words[0])} if "
-        "it is a class of its own."
+        f"The label {shown(label.name)} holds {several(list(words))} in {n_rows:,} rows, which looks "
+        f"missing: give --missing {shown(words[0])} if nothing is known there, or --class {shown(words[0])} "
+        "if it is a class of its own."
     )
 
 

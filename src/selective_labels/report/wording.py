@@ -329,7 +329,7 @@ MEASURES = {
     "cost": Term("Cost", "Mean cost of a case; lower is better."),
 }
 WAYS = {
-    "human": "{makers} alone, as now",
+    "human": "{makers} alone, as today",
     "score": "the score alone, accepting as many",
     "both": "accepted if {maker} and score both accept",
     "either": "accepted if {maker} or score accepts",

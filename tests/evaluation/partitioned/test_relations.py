@@ -278,13 +278,13 @@ QUICK_MODEL = {"nuisance": "logistic", "random_state": 0}
     [
         ("case", None, (), "case_id is missing in 1 rows: give every case an id"),
         ("person", None, ("groups",), "groups is missing in 1 rows: give every case an id"),
-        ("weight", -1.0, ("sample_weight",), "sample_weight is negative or not a number in 1 rows; mend it"),
-        ("weight", None, ("sample_weight",), "sample_weight is negative or not a number in 1 rows; mend it"),
+        ("weight", -1.0, ("sample_weight",), "sample_weight is negative or not a number in 1 rows"),
+        ("weight", None, ("sample_weight",), "sample_weight is negative or not a number in 1 rows"),
         (
             "weight",
             np.inf,
             ("sample_weight",),
-            "sample_weight is negative or not a number in 1 rows; mend it",
+            "sample_weight is negative or not a number in 1 rows",
         ),
         ("judge", None, (), "decision_maker is missing"),
     ],
