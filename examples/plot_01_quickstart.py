@@ -6,7 +6,7 @@ A made-up lender: officers approve loans, and only approved loans show whether t
 """
 
 # %%
-# The table has features, who decided, the decision, and a label (missing where nobody approved).
+# The table has features, the officer who decided, the decision, and a label (missing if declined).
 import selective_labels as sl
 from selective_labels.datasets import make_loans
 
@@ -14,17 +14,17 @@ loans = make_loans(2000).table
 print(loans.head(3).to_string(index=False))
 
 # %%
-# Roles are named once. Half of the rows are for learning, half for judging.
+# Name the roles of columns once. Half of the rows are for training, half for evaluation.
 data = sl.SelectiveLabels.from_frame(loans, label="defaulted", decision="approved", decision_maker="officer")
 train, test = data.split(test_size=0.5, random_state=0)
 
 # %%
-# *Can this data answer?* Checks have codes; each has a page.
+# *Can this data answer?* Each check has a code, and a page in the documentation.
 diagnosis = sl.diagnose(train, n_permutations=99, random_state=0)
 print(diagnosis.allows("instrument"))
 
 # %%
-# *How good is the model that I have, on everybody?* What is possible, under each assumption.
+# *How good is my model on all cases?* Bounds under each assumption.
 mine = sl.SelectedSampleClassifier("linear").fit(train)
 results = sl.evaluate(mine, test, assumption=["none", "instrument"], nuisance="logistic", random_state=0)
 print(
@@ -34,7 +34,7 @@ print(
 )
 
 # %%
-# Thick: what the assumption leaves possible. Thin: the interval, which allows for sampling error as well.
+# Thick: bounds under the assumption. Thin: the confidence interval, which adds sampling error.
 results.plot()
 
 # %%

@@ -2,8 +2,8 @@
 A lender: how much do refused applications matter?
 ==================================================
 
-Several ways to infer the refused, judged on everybody. The data are made up, so the truth can be shown beside
-the bounds; a lender does not have it.
+Several methods of reject inference, evaluated on all applications. The data are made up, so the truth can be
+shown with the bounds; a lender does not have it.
 """
 
 # %%
@@ -20,7 +20,7 @@ data = sl.SelectiveLabels.from_frame(
 everybody = loans.defaulted.astype(int)
 
 # %%
-# Each classifier puts another assumption in the place of the labels that are missing.
+# Each classifier replaces the missing labels by a different assumption.
 ways = {
     "labeled loans only": sl.SelectedSampleClassifier("linear"),
     "fuzzy augmentation": sl.FuzzyAugmentationClassifier("linear"),
@@ -37,7 +37,7 @@ for name, model in ways.items():
     found[name] = bounds, right
 
 # %%
-# Bounds overlap: from this table alone nobody can tell which is best. The truth lies within each.
+# The bounds overlap, so this table alone does not show which model is best. The truth lies within each.
 figure, axes = plt.subplots(figsize=(6.5, 2.6))
 for place, (_name, (bounds, right)) in enumerate(found.items()):
     axes.plot([bounds.ci_lower, bounds.ci_upper], [place, place], color="lightgrey", linewidth=6)

@@ -2,7 +2,7 @@
 Evaluate a score that exists
 ============================
 
-A vendor sold a score. How good is it on everybody? No model is trained; the score is a column.
+A vendor sold a score. How good is it on all cases? No model is trained; the score is a column.
 """
 
 # %%
@@ -17,8 +17,8 @@ data = sl.SelectiveLabels.from_arrays(drawn.X, drawn.y, decision_maker=drawn.dec
 score = -drawn.X[:, 0]  # larger: more likely to fail
 
 # %%
-# Ranking quality needs no threshold. Among labeled cases one would get a single number; on everybody there is
-# a range, and under each assumption another.
+# Ranking quality needs no threshold. Among labeled cases the AUC is a single number. Among all cases it has
+# bounds, which depend on the assumption.
 auc = sl.evaluate(score, data, metric="auc", assumption="all", nuisance="logistic", random_state=0)
 print(
     auc.to_frame()[["assumption", "lower", "upper", "ci_lower", "ci_upper"]].round(3).to_string(index=False)
@@ -36,7 +36,7 @@ axes.legend()
 figure.tight_layout()
 
 # %%
-# Is it better than a second score? Only the cases on which they differ count.
+# Is it better than a second score? Only cases on which the two differ matter.
 other = -drawn.X[:, 0] - 0.5 * drawn.X[:, 2]
 flag, other_flag = (score > 0).astype(int), (other > 0).astype(int)
 print(sl.compare(other_flag, flag, data, nuisance="logistic", random_state=0))

@@ -2,8 +2,8 @@
 When not to trust the instrument
 ================================
 
-Three tables that look alike and are not: one is fine, in one the hard cases go to strict officers, in one the
-officer changes the outcome. The checks see the second and the third, here.
+Three tables look alike. In the first, the instrument is valid. In the second, hard cases go to strict
+officers. In the third, the officer changes the outcome. Here the checks detect the second and the third.
 """
 
 # %%
@@ -28,9 +28,9 @@ def table(kind, n=2000, seed=0):
 
 
 # %%
-# What the checks say about each. The pictures show how the cases of the six officers differ: only in the
-# second table do they.
-kinds = ("all is well", "hard cases go to strict officers", "the officer changes the outcome")
+# The verdict on each table. The pictures show that the cases of the six officers differ only in the second
+# table.
+kinds = ("valid", "hard cases go to strict officers", "the officer changes the outcome")
 figure, axes = plt.subplots(1, 3, figsize=(9.6, 3.2), sharey=True, layout="constrained")
 for kind, ax in zip(kinds, axes, strict=True):
     X, y, officer = table(kind)
@@ -43,5 +43,5 @@ for kind, ax in zip(kinds, axes, strict=True):
 axes[0].set_ylabel("how acceptable their cases are")
 
 # %%
-# *May be used* is not *is true*. The checks can only refute. A table in which officers act on something that
-# is nowhere in the features **and** goes with who gets the case looks like the first one.
+# *Not refuted* does not mean *true*. If assignment depends on something that officers know and the features
+# lack, the table looks like the first one.

@@ -2,7 +2,7 @@
 Three classes, and sets of classes
 ==================================
 
-With more than two classes, "undecided" has shades: perhaps two can still be best, and the third cannot.
+With more than two classes, a case can be partly undecided: two classes may be best, and the third cannot.
 """
 
 # %%
@@ -17,13 +17,13 @@ train, test = data.split(test_size=0.4, random_state=0)
 model = sl.UCLClassifier("partial", "linear", nuisance="logistic", random_state=0).fit(train)
 
 # %%
-# Lower and upper probability of each class, possible *together*: what is left over may go to any class.
+# Lower and upper bounds of each class probability. The slack that remains may belong to any class.
 bounds = model.predict_bounds(test)
 for row in range(3):
     print("  ".join(f"class {k}: {bounds.lower[row, k]:.2f} to {bounds.upper[row, k]:.2f}" for k in range(3)))
 
 # %%
-# How many classes can still be best?
+# How many classes can be best?
 sets = model.predict_set(test)
 sizes = np.bincount(sets.sum(axis=1), minlength=4)
 for size in (1, 2, 3):
@@ -33,7 +33,7 @@ ax.bar(["1", "2", "3"], sizes[1:] / len(sets), color=["C0", "C1", "0.6"])
 ax.set(xlabel="classes that can still be best", ylabel="share of the cases")
 
 # %%
-# Costs decide what "best" means: here class 2 must not be missed. More sets shrink or grow accordingly.
+# Costs decide which class is best: here class 2 must not be missed. The sets change accordingly.
 costly = sl.UCLClassifier(
     "partial", "linear", cost=[[0, 1, 1], [1, 0, 1], [5, 5, 0]], nuisance="logistic", random_state=0
 ).fit(train)

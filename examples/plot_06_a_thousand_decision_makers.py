@@ -2,7 +2,7 @@
 A thousand decision-makers
 ==========================
 
-Ten cases each. Nobody's own rate can be trusted, and the largest of a thousand noisy rates least of all.
+Each has ten cases. Single rates are mostly noise, and the largest of a thousand noisy rates is far too large.
 """
 
 # %%
@@ -15,7 +15,7 @@ drawn = sl.datasets.make_decision_makers(10000, n_classes=2, n_decision_makers=1
 data = sl.SelectiveLabels.from_arrays(drawn.X, drawn.y, decision_maker=drawn.decision_maker)
 
 # %%
-# Raw acceptance rates spread much more than decision-makers differ.
+# Raw acceptance rates vary much more than decision-makers really differ.
 counts = np.bincount(drawn.decision_maker, minlength=1000)
 rates = np.bincount(drawn.decision_maker, weights=drawn.decision, minlength=1000) / np.maximum(counts, 1)
 figure, axes = plt.subplots(figsize=(6, 2.4))
@@ -24,7 +24,7 @@ axes.set_xlabel("acceptance rate of a decision-maker")
 figure.tight_layout()
 
 # %%
-# The naive bound takes the best arm by its own noise; bands and shrinkage do not.
+# The naive bound selects the decision-maker with the luckiest sample. Bands and shrinkage prevent this.
 rule = (drawn.X[:, 0] < 0).astype(int)
 found = sl.evaluate(rule, data, nuisance="logistic", random_state=0)
 naive = max(np.mean((drawn.y == rule)[drawn.decision_maker == each]) for each in np.flatnonzero(counts >= 5))

@@ -18,11 +18,11 @@ curve = sl.policy_curve(score, data, cost=[[0, 1], [3, 0]], nuisance="logistic",
 axes = curve.plot()
 
 # %%
-# From 50 % to 70 %: how many failures more? Only cases in between count, so this is narrower than the curve.
+# How many more failures at 70 % than at 50 %? Only the cases in between matter, so the bounds are narrow.
 more = curve.difference(0.5, 0.7)
 print(f"failures rise by {more.lower:.3f} to {more.upper:.3f} of all cases")
 
 # %%
-# Cut-offs that can still be the cheapest: a set, not a point.
+# Cut-offs that can be the cheapest: a set, not a point.
 left = curve.cut_offs.could_be_best
 print(f"{left.sum()} of {len(left)} cut-offs can still be best")

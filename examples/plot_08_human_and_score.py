@@ -2,7 +2,7 @@
 Human and score together
 ========================
 
-A score rarely replaces the person. Three teams, compared with the person alone.
+A score rarely replaces the person. This example compares three ways to combine them with the person alone.
 """
 
 # %%
@@ -37,6 +37,6 @@ ax.set(xlabel="cost minus that of the person alone")
 ax.invert_yaxis()
 
 # %%
-# Where both must accept, every accepted case has its label: the failures are seen, without any assumption.
+# If both must accept, every accepted case has a label, so the failures are observed without any assumption.
 both = sl.evaluate(teams["both must accept"], data, metric="failures", nuisance="logistic", random_state=0)
 print(f"failures among all cases: {both.lower:.3f}, interval {both.ci_lower:.3f} to {both.ci_upper:.3f}")

@@ -19,7 +19,7 @@ yes = generator.random(1800) < 0.15 + 0.05 * rater
 X, label = drawn.X[case], np.where(yes, drawn.y_true[case], -1)
 
 # %%
-# Told that labels belong to the case, the same table says more.
+# If labels belong to the case, the same table gives narrower bounds.
 rule = (X[:, 0] < 0).astype(int)
 figure, ax = plt.subplots(figsize=(6.4, 2.0), layout="constrained")
 for shared in (False, True):

@@ -2,7 +2,7 @@
 An instrument that is a number
 ==============================
 
-The nearer the office, the more often an application is completed and judged. Distance is an instrument with
+The nearer the office, the more often an application is completed and decided. Distance is an instrument with
 as many values as cases.
 """
 
@@ -23,7 +23,7 @@ y = np.where(seen, truth, -1)
 rule = (X[:, 0] > 0).astype(int)
 
 # %%
-# Taken for names, two thousand decision-makers have one case each, and a warning says so.
+# Read as ids, the distances are two thousand decision-makers with one case each, and a warning says so.
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     names = sl.evaluate(rule, X, y, decision_maker=distance, nuisance="logistic", random_state=0)

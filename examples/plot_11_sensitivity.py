@@ -2,7 +2,7 @@
 Sensitivity: how wrong may an assumption be?
 ============================================
 
-From "labels are missing at random" (a ratio of one) towards the worst case. Where does the conclusion turn?
+From "labels are missing at random" (a ratio of one) to the worst case: where does the conclusion change?
 """
 
 # %%
@@ -18,11 +18,11 @@ curve = sl.sensitivity_curve(
 axes = curve.plot()
 
 # %%
-# The break-even value: from there on it is possible that the rule is right in less than 60 % of all cases.
+# The break-even value: from this ratio on, the rule may be right in less than 60 % of all cases.
 print(f"break-even ratio: {curve.break_even:.2f}")
 
 # %%
-# Cut with what the instrument says, the curve stops widening.
+# Intersected with the bounds of the instrument, the curve stops widening.
 cut = sl.sensitivity_curve(
     rule, data, values=[1, 2, 5], limit="instrument", nuisance="logistic", random_state=0
 )

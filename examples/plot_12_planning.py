@@ -2,7 +2,7 @@
 Planning: what would settle it?
 ===============================
 
-Undecided. More cases, more decision-makers, or a small lottery among the refused?
+The comparison is undecided. What would settle it: more cases, more decision-makers, or a small lottery?
 """
 
 # %%
@@ -16,12 +16,12 @@ rule = (drawn.X[:, 0] < 0).astype(int)
 result = sl.evaluate(rule, data, nuisance="logistic", random_state=0)
 
 # %%
-# Each way, with the interval that it would leave.
+# Each option, with the predicted width of the interval.
 ways = sl.plan(result, lottery=300)
 print(ways)
 
 # %%
-# Before there is data: bounds that endless cases would leave, by the number of decision-makers.
+# Before there are data: width of the bounds with unlimited cases, by the number of decision-makers.
 study = sl.plan_study(width=0.3, acceptance=0.6, leniency_spread=0.15)
 figure, axes = plt.subplots(figsize=(6, 2.6))
 axes.plot(study["decision_makers"], study["bounds"], marker="o")

@@ -2,7 +2,7 @@
 A ladder of assumptions
 =======================
 
-What each thing that you know adds, from nothing to a lot; and how a wrong one is found out.
+How each further assumption narrows the bounds, and how a wrong one is detected.
 """
 
 # %%
@@ -15,7 +15,7 @@ drawn = sl.datasets.make_decision_makers(
 data = sl.SelectiveLabels.from_arrays(drawn.X, drawn.y, decision_maker=drawn.decision_maker)
 rule = (drawn.X[:, 0] < -0.5).astype(int)
 
-share = Prevalence(1, (0.48, 0.52))  # how many of all fail, from a register
+share = Prevalence(1, (0.48, 0.52))  # share of failures among all cases, from a register
 wrong = Instrument() & Informed(0) & share  # the refused are said to be *better* risks
 steps = sl.ladder(rule, data, assumptions=[share, Informed(1), wrong], nuisance="logistic", random_state=0)
 print(steps)

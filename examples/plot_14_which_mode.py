@@ -2,13 +2,13 @@
 Which mode?
 ===========
 
-One table, and what each mode of ``UCLClassifier`` makes of it. The truth is known here, so that gain and risk
-show. The second table is the first with reasons turned round: what was hidden and bad is now hidden and good.
+This example fits every mode of ``UCLClassifier`` to a table whose truth is known, to show gains and risks. In
+the second table the direction is reversed: unrecorded reasons to refuse now favour the case.
 """
 
 # %%
-# Decision-makers differ much in leniency, and refuse by more than the features tell. Labels of the refused
-# are not seen by any learner; new cases are judged by their true class probabilities.
+# Decision-makers differ much in leniency, and use information that the features lack. No learner sees
+# labels of refused cases. Accuracy on new cases uses their true class probabilities.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -53,14 +53,14 @@ table = pd.DataFrame({"as it is": accuracies(False), "turned round": accuracies(
 print(table.round(3).to_string())
 
 # %%
-# *labeled rows alone* is what people do; *all labels* is what nobody can do. A mode is worth its assumption
-# where it gains in both directions: a gain in one alone is luck.
+# *labeled rows alone* is common practice; *all labels* is impossible in practice. A mode is worth its
+# assumption if it gains in both directions. A gain in only one of them is luck.
 table.plot.barh(xlabel="accuracy on new cases", xlim=(table.min().min() - 0.01, table.max().max() + 0.005))
 plt.tight_layout()
 
 # %%
-# How much hangs on the stated odds shows without any instrument: gains over the labeled rows alone, for each
-# odds of the refused that may be true.
+# How much depends on the stated odds? Without any instrument, the curve shows the gain over the labeled rows
+# alone for each odds ratio that may be true.
 sample = sl.datasets.make_decision_makers(N_TRAIN, 2, additive=False, random_state=4)
 stated = sl.SelectedSampleClassifier("linear", refused_odds={0: (1.0, 2.0)}).fit(sample.X, sample.y)
 curve = stated.sensitivity(sample.X)

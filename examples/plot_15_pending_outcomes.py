@@ -2,8 +2,8 @@
 Outcomes that are not known yet
 ===============================
 
-A loan that is not due has no outcome, although it was approved. Defaults show at once, successes only at the
-end: whoever takes the loans with a label for all approved loans sees far too many defaults.
+A loan that is not due has no outcome, although it was approved. Defaults are known at once, repayments only
+at the end. Among loans with a label, there are therefore far too many defaults.
 """
 
 # %%
@@ -28,7 +28,7 @@ shares = [(each["known"].dropna() == "yes").mean() for each in (recent, old)]
 print(f"{shares[0]:.0%} defaulted. Of the approved loans that are due, {shares[1]:.0%} did.")
 
 # %%
-# Say what is assumed of these outcomes, and when they are due. Labels before their date do not count.
+# State an assumption about these outcomes, and when they are due. Labels before their date are not used.
 roles = {"label": "known", "decision": "approved", "decision_maker": "officer"}
 features = [each for each in loans.columns if each not in ("defaulted", "known", "due", *roles.values())]
 tables = {
@@ -57,7 +57,7 @@ ax.set(xlabel="share of loans that default (thick: bounds, thin: interval)")
 ax.invert_yaxis()
 
 # %%
-# The checks see that labels before their date are of one class.
+# The checks find that labels before their date are all of one class.
 for check in sl.diagnose(tables["at random, by date"], n_permutations=29, random_state=0):
     if check.family == "maturity":
         print(check.code, check.status, check.message)

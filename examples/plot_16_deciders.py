@@ -2,13 +2,13 @@
 Advice, deciders, and what cannot be ranked
 ===========================================
 
-Thirty decision-makers of known leniency and skill decide with and without an advice that a lottery shows.
-Three pictures: what showing the advice changes, a funnel of raw numbers, a caterpillar of shrunken ones.
+Thirty decision-makers of known leniency and skill decide with and without an advice, by lottery. Three
+pictures show the effect of the advice, a funnel plot of raw rates, and a caterpillar plot of shrunken ones.
 """
 
 # %%
-# People see something that the table lacks. A skilled decision-maker makes more of it; half of the cases come
-# with an advice.
+# People see something that the table lacks, and skilled decision-makers make better use of it. In half of the
+# cases they see the advice.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -30,14 +30,16 @@ data = sl.SelectiveLabels.from_arrays(
 evaluator = sl.Evaluator(data, nuisance="logistic", random_state=0)
 
 # %%
-# Did showing the advice help? People with it minus people alone are points; the advice alone has bounds.
+# Did showing the advice help? People with it minus people alone is a point estimate; the advice alone has
+# bounds.
 found = evaluator.advice(advice, shown)
 print(found)
 found.plot()
 
 # %%
-# Who decides well? Most raw numbers lie within the limits of chance (left). Shrunken ones carry intervals
-# (right), and most sets of ranks are wide: few can be told from the average, a league table would be noise.
+# Who decides well? Most raw rates lie within the limits of sampling error (left). Shrunken ones have
+# intervals (right), and most sets of ranks are wide: few differ from the average, so a league table would
+# be noise.
 people = evaluator.deciders(score=risk, anonymous=True)
 print(people)
 fig, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")

@@ -2,8 +2,8 @@
 Where the outcome test errs
 ===========================
 
-Group B faces a higher bar: at every risk it is released less often. The outcome test says that it faces a
-lower one. The picture shows why (inframarginality), and that the gap given the outcome has the right sign.
+Group B faces a higher bar: at every risk it is released less often. The outcome test says the opposite. The
+picture shows why (inframarginality), and that the gap given the outcome has the right sign.
 """
 
 # %%
