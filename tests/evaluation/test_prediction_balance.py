@@ -21,8 +21,9 @@ def test_residuals_are_those_of_ridge_regressions_without_the_fold():
     rng = np.random.default_rng(0)
     X, fold, weight = rng.normal(size=(120, 2)), np.arange(120) % 3, rng.uniform(0.5, 2.0, 120)
     values = np.sin(2 * X[:, :1]) + rng.normal(size=(120, 1))
-    ridge = HeldOutRidge(smooth_functions(X, np.random.default_rng(1)), fold, weight)
-    columns, weight = ridge._columns, weight / weight.mean()
+    columns = smooth_functions(X, np.random.default_rng(1))
+    ridge, weight = HeldOutRidge(columns, fold, weight), weight / weight.mean()
+    columns = columns - np.average(columns, axis=0, weights=weight)
     centred = values - np.average(values, axis=0, weights=weight)
     tried = []
     for penalty in PENALTIES:

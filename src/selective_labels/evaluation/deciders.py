@@ -620,15 +620,9 @@ def _share_beaten(
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Share of decision-makers whose difference is negative, at the upper and at the lower end, shrunk."""
     generator, number = np.random.default_rng(seed), len(lower)
-    draws = [np.arange(number), *(generator.integers(0, number, number) for _ in range(N_BOOTSTRAP))]
-    found = []
-    for values, error in ((upper, errors[1]), (lower, errors[0])):
-        shares = []
-        for rows in draws:
-            some, noise = values[rows], error[rows]
-            centre = float(np.average(some, weights=1.0 / noise**2))
-            shares.append(share_below(some, noise, centre))
-        found.append(np.array(shares))
+    draws = (generator.integers(0, number, number) for _ in range(N_BOOTSTRAP))
+    times = np.stack([np.ones(number), *(np.bincount(rows, minlength=number) for rows in draws)])
+    found = [share_below(*each, times) for each in ((upper, errors[1]), (lower, errors[0]))]
     tail = (1.0 - level) / 2.0
     interval = float(np.quantile(found[0], tail)), float(np.quantile(found[1], 1.0 - tail))
     return (float(found[0][0]), float(max(found[1][0], found[0][0]))), interval

@@ -49,6 +49,7 @@ N_FOLDS, FEW_PERMUTATIONS, N_PERMUTATIONS, NOT_CLOSE = 5, 50, 200, 0.2
 FEWEST_EACH = 4
 # Columns of the regression on features: products of a few, and smooth random functions of all.
 MOST_PRODUCTS, MOST_COLUMNS, N_RANDOM = 10, 200, 100
+ROWS_AT_ONCE = 1024
 TREES = {"max_iter": 30, "learning_rate": 0.2, "max_leaf_nodes": 15}
 # A p-value below this calls for a second regression.
 SUSPECT = 0.01
@@ -92,28 +93,41 @@ class HeldOutRidge:
     """
 
     def __init__(self, columns: np.ndarray, fold: np.ndarray, weight: np.ndarray) -> None:
-        self._weight = weight / weight.mean()
-        self._columns = columns - np.average(columns, axis=0, weights=weight)
+        self._weight, self._columns = weight / weight.mean(), columns
+        self._centre = self._weight @ columns / len(columns)
         self._rows = [np.flatnonzero(fold == number) for number in range(int(fold.max()) + 1)]
-        grams = [self._products(self._columns, rows) for rows in self._rows]
+        grams = [self._products(rows) for rows in self._rows]
         self._factors = [np.linalg.eigh(sum(grams) - gram) for gram in grams]
 
     def residuals(self, values: np.ndarray) -> np.ndarray:
         """Values minus their held-out predictions, (n, n_values)."""
         values = values - np.average(values, axis=0, weights=self._weight)
-        parts = [self._products(values, rows) for rows in self._rows]
-        left = np.empty((len(PENALTIES), *values.shape))
+        parts = [self._products(rows, values) for rows in self._rows]
+        left, errors = np.empty((len(values), len(PENALTIES), values.shape[1])), 0.0
         for rows, part, (sizes, vectors) in zip(self._rows, parts, self._factors, strict=True):
-            along, columns = vectors.T @ (sum(parts) - part), self._columns[rows]
-            for number, penalty in enumerate(PENALTIES):
-                shrunk = along / (np.maximum(sizes, 0.0) + penalty)[:, None]
-                left[number, rows] = values[rows] - columns @ (vectors @ shrunk)
-        best = np.einsum("n,pnv->pv", self._weight, left**2).argmin(axis=0)
-        return left[best, :, np.arange(values.shape[1])].T
+            along = vectors.T @ (sum(parts) - part)
+            shrunk = along[:, None] / (np.maximum(sizes, 0.0)[:, None] + PENALTIES)[:, :, None]
+            slopes = vectors @ shrunk.reshape(len(vectors), -1)  # of all penalties: columns are read once
+            for some in _in_parts(rows):
+                predicted = ((self._columns[some] - self._centre) @ slopes).reshape(-1, *shrunk.shape[1:])
+                left[some] = values[some, None] - predicted
+                errors = errors + np.tensordot(self._weight[some], left[some] ** 2, 1)
+        best = np.asarray(errors).argmin(axis=0)
+        return left[:, best, np.arange(values.shape[1])]
 
-    def _products(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        rows = rows[self._weight[rows] > 0.0]
-        return (self._columns[rows] * self._weight[rows, None]).T @ values[rows]
+    def _products(self, rows: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
+        """Weighted products of the columns with each other, or with values, over some rows."""
+        total: np.ndarray | float = 0.0
+        for some in _in_parts(rows[self._weight[rows] > 0.0]):
+            root = np.sqrt(self._weight[some, None])
+            columns = (self._columns[some] - self._centre) * root
+            total = total + columns.T @ (columns if values is None else values[some] * root)
+        return np.asarray(total)
+
+
+def _in_parts(rows: np.ndarray) -> list[np.ndarray]:
+    """Rows in parts that are small enough for their columns to stay in the processor's cache."""
+    return np.array_split(rows, len(rows) // ROWS_AT_ONCE + 1)
 
 
 def smooth_functions(X: np.ndarray, generator: np.random.Generator) -> np.ndarray:
@@ -121,14 +135,20 @@ def smooth_functions(X: np.ndarray, generator: np.random.Generator) -> np.ndarra
     n_columns = X.shape[1]
     if n_columns > MOST_COLUMNS:
         X = X @ generator.normal(size=(n_columns, MOST_COLUMNS)) / np.sqrt(n_columns)
-    parts = [X]
-    if 0 < n_columns <= MOST_PRODUCTS:
-        first, second = np.triu_indices(n_columns)
-        parts.append(X[:, first] * X[:, second])
-    if n_columns:
-        directions = generator.normal(size=(X.shape[1], N_RANDOM)) * 1.5 / X.shape[1] ** 0.25
-        parts.append(np.tanh(X @ directions + generator.normal(size=N_RANDOM)))
-    return np.hstack(parts)
+    if not n_columns:
+        return X
+    first, second = np.triu_indices(n_columns if n_columns <= MOST_PRODUCTS else 0)
+    directions = generator.normal(size=(X.shape[1], N_RANDOM)) * 1.5 / X.shape[1] ** 0.25
+    shift, n_plain = generator.normal(size=N_RANDOM), X.shape[1] + len(first)
+    found = np.empty((len(X), n_plain + N_RANDOM))
+    for part in _in_parts(np.arange(len(X))):
+        some, into = X[part], found[part[0] : part[-1] + 1]
+        into[:, : X.shape[1]] = some
+        np.multiply(some[:, first], some[:, second], out=into[:, X.shape[1] : n_plain])
+        along = some @ directions
+        along += shift
+        np.tanh(along, out=into[:, n_plain:])
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -308,7 +308,7 @@ class ScoredSample:
 
     def n_labeled(self, rows: np.ndarray) -> int:
         """Return the number of labeled rows in a mask."""
-        return int(self.data.labeled[rows].sum())
+        return int(np.count_nonzero(self.data.labeled & rows))
 
     def summary_of(self, assumption: str) -> dict[str, Any]:
         """Return the description of the sample, which does not depend on the rows of a result."""

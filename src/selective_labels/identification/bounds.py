@@ -396,10 +396,11 @@ def allocate_slack(
     >>> allocate_slack(np.zeros((1, 3)), np.array([0.5]), gain, [(0, 2)], np.array([[0.5]]))
     array([[0. , 0.5, 0.5]])
     """
-    found, rows = np.array(lower), np.arange(len(lower))
+    found, first = np.array(lower), np.arange(len(lower)) * lower.shape[1]
+    by_cell = found.reshape(-1, *found.shape[2:])
     gain = np.broadcast_to(gain, found.shape[:2])
     for place, event in enumerate(events):
         members = np.asarray(event)
-        found[rows, members[gain[:, members].argmax(axis=1)]] += event_slack[:, place]
-    found[rows, gain.argmax(axis=1)] += free
+        by_cell[first + members[gain[:, members].argmax(axis=1)]] += event_slack[:, place]
+    by_cell[first + gain.argmax(axis=1)] += free
     return found

@@ -79,8 +79,20 @@ class Ratio:
         if self.known_denominator and not evidence.shares and self._known_numerator:
             end = self._end(evidence, weights, 1.0)
             return end, end
-        low, high = (self._end(evidence, weights, sign) for sign in (-1.0, 1.0))
+        start = None if evidence.shares else self._start(evidence, weights)
+        low, high = (self._end(evidence, weights, sign, start) for sign in (-1.0, 1.0))
         return notice_ties(low, high, evidence.covariance) if evidence.shares else (low, high)
+
+    def _start(self, evidence: Evidence, weights: Array | None) -> float:
+        """First θ: with a known denominator the allocation does not depend on it; else spread evenly."""
+        if self.known_denominator:
+            return 0.0
+        return _ratio_of_means(*self._scores(evidence.evenly()), _shares(weights, len(evidence.slack)))
+
+    @cached_property
+    def _denominators(self) -> tuple[float, float]:
+        """Smallest and largest g."""
+        return float(self.denominator.min()), float(self.denominator.max())
 
     @cached_property
     def known_denominator(self) -> bool:
@@ -97,25 +109,26 @@ class Ratio:
         low, high = (self._scores(evidence.extreme(sign * self.numerator))[0] for sign in (-1.0, 1.0))
         return low, high
 
-    def _end(self, evidence: Evidence, weights: Array | None, sign: float) -> Estimate:
+    def _end(
+        self, evidence: Evidence, weights: Array | None, sign: float, start: float | None = None
+    ) -> Estimate:
         if evidence.shares:
             return shared_ratio_end(self.numerator, self.denominator, evidence, weights, sign)
         shares = _shares(weights, len(evidence.slack))
-        # With a known denominator the allocation does not depend on θ; otherwise spread the slack evenly.
-        value = 0.0
-        if not self.known_denominator:
-            value = _ratio_of_means(*self._scores(evidence.evenly()), shares)
+        value = self._start(evidence, weights) if start is None else start
         for _ in range(MAX_STEPS):
-            scores = self._scores(evidence.extreme(sign * (self.numerator - value * self.denominator)))
+            gain = self.numerator if value == 0.0 else self.numerator - value * self.denominator
+            scores = self._scores(evidence.extreme(sign * gain))
             previous, value = value, _ratio_of_means(*scores, shares)
             if self.known_denominator or abs(value - previous) <= STEP_TOLERANCE:
                 break
         above, below = (mean_estimate(each, weights) for each in scores)
         counts = count_scores(*scores, weights, self.signed, evidence.unit)
-        support = min(max(below.value / self.denominator.max(), 0.0), 1.0)
+        least, most = self._denominators
+        support = min(max(below.value / most, 0.0), 1.0)
         found = replace(ratio_estimate(above, below), counts=counts, support=support)
         # A mean has no condition; probabilities sum to one up to rounding.
-        if np.ptp(self.denominator) <= ROUNDING * self.denominator.max():
+        if most - least <= ROUNDING * most:
             return found
         return replace(found, compared=self._compared(scores[1], weights))
 
@@ -124,14 +137,19 @@ class Ratio:
 
         None if the rate is the same in every row, as that of a constant rule.
         """
-        possible = self.denominator > 0.0
-        values = self.numerator[possible] / self.denominator[possible]
-        low, high = float(values.min()), float(values.max())
+        low, high = self._span
         if low == high:
             return None
         reach = (high - low) / (2.0 if self.signed else 1.0)
         masses = (_masses(weights, condition) * condition,)
         return ComparedRows(masses, 0.5 * reach**2, (low, high), 0.0)
+
+    @cached_property
+    def _span(self) -> tuple[float, float]:
+        """Smallest and largest rate that a row can have."""
+        possible = self.denominator > 0.0
+        values = self.numerator[possible] / self.denominator[possible]
+        return float(values.min()), float(values.max())
 
     def _scores(self, probabilities: Array) -> tuple[Array, Array]:
         """Scores of the numerator and denominator, from scores of the class probabilities."""

@@ -11,6 +11,8 @@ from selective_labels._errors import UndefinedError
 from selective_labels.identification.bounds import Array
 
 N_DRAWS = 2000
+# Samples are taken in parts, so that arrays of samples and estimates stay small.
+NUMBERS_AT_ONCE = 100_000
 # Values of the squared bias at which critical values are computed; between them they are interpolated.
 GRID = np.linspace(0.0, 10.0, 201)
 
@@ -61,32 +63,62 @@ class Shrunken:
         value = centre + weight * (estimates - centre)
         bias = errors**2 / variance  # (1 / w - 1)² A / σ², with 1 / w - 1 = σ² / A
         reach = critical_values(bias, level) * weight * errors
-        return cls(value, np.sqrt(weight) * errors, value - reach, value + reach, float(np.sqrt(variance)))
+        return cls(
+            value, np.sqrt(weight) * errors, value - reach, value + reach, float(np.sqrt(variance.item()))
+        )
 
 
-def share_below(estimates: Array, errors: Array, centre: float) -> float:
-    """Mean of P(θ_j < 0 | θ̂_j) if the θ_j are normal, shrunk towards a centre."""
-    _, weight = _shrinkage(estimates - centre, errors)
-    value, error = centre + weight * (estimates - centre), np.sqrt(weight) * errors
-    return float(ndtr(-value / np.maximum(error, np.finfo(float).tiny)).mean())
+def share_below(estimates: Array, errors: Array, times: Array) -> Array:
+    """Mean of P(θ_j < 0 | θ̂_j) if the θ_j are normal, for several samples of the estimates, (n_samples,).
+
+    Each sample is shrunk towards its mean with weights 1 / σ_j².
+
+    Parameters
+    ----------
+    estimates, errors : (n,) arrays
+    times : (n_samples, n) array
+        How often each estimate is in each sample; ones for the estimates themselves.
+
+    Examples
+    --------
+    >>> share_below(np.array([-1.0, -1.0, 1.0]), np.full(3, 0.01), np.array([[1, 1, 1], [0, 1, 3]]))
+    array([0.66666667, 0.25      ])
+    """
+    found = []
+    for some in np.array_split(times, max(times.size // NUMBERS_AT_ONCE, 1)):
+        precision = some / errors**2
+        centre = (precision @ estimates / precision.sum(axis=1))[:, None]
+        away = estimates - centre
+        _, weight = _shrinkage(away, errors, some)
+        error = np.maximum(np.sqrt(weight) * errors, np.finfo(float).tiny)
+        below = ndtr(-(centre + weight * away) / error)
+        found.append(np.sum(some * below, axis=1) / some.sum(axis=1))
+    return np.concatenate(found)
 
 
-def _shrinkage(away: Array, errors: Array) -> tuple[float, Array]:
-    """A, and the weights w."""
+def _shrinkage(away: Array, errors: Array, times: Array | float = 1.0) -> tuple[Array, Array]:
+    """A with one entry for each sample, and the weights w; the last axis is that of the estimates."""
     noise = np.maximum(errors**2, np.finfo(float).tiny)
-    known, variance = np.isfinite(away) & np.isfinite(noise), 0.0
+    known = np.isfinite(np.sum(away, axis=tuple(range(away.ndim - 1)))) & np.isfinite(noise)
+    variance = np.zeros(1)
     for _ in range(2):
-        variance = _spread(away[known], noise[known], variance)
+        variance = _spread(
+            away[..., known], noise[known], np.broadcast_to(times, away.shape)[..., known], variance
+        )
     return variance, variance / (variance + noise)
 
 
-def _spread(away: Array, noise: Array, variance: float) -> float:
+def _spread(away: Array, noise: Array, times: Array, variance: Array) -> Array:
     """A with weights by an earlier A, or 1 / σ² if that is zero; the scale of the weights has no effect."""
     weight = (variance + noise.min(initial=np.inf)) / (variance + noise)
-    weight = weight**2 if variance else weight
+    weight = np.where(variance > 0.0, weight**2, weight)
     part = weight * noise / noise.max(initial=0.0)  # noise may be as small as the smallest number
-    floor = 2.0 * float(noise.max(initial=0.0) * np.sum(part**2)) / float(weight.sum() * np.sum(part))
-    return max(float(np.average(away**2 - noise, weights=weight)), floor)
+
+    def total(values: Array) -> Array:
+        return np.sum(times * values, axis=-1, keepdims=True)
+
+    floor = 2.0 * noise.max(initial=0.0) * total(part**2) / (total(weight) * total(part))
+    return np.maximum(total(weight * (away**2 - noise)) / total(weight), floor)
 
 
 def critical_values(bias: Array, level: float = 0.95) -> Array:
@@ -159,7 +191,8 @@ class Ranks:
         """
         number = len(shrunken.value)
         draws = np.random.default_rng(seed).normal(shrunken.value, shrunken.error, (N_DRAWS, number))
-        rank = draws.argsort(axis=1).argsort(axis=1) + 1
+        order, rank = draws.argsort(axis=1), np.empty(draws.shape, dtype=np.int32)
+        np.put_along_axis(rank, order, np.arange(1, number + 1, dtype=np.int32)[None], axis=1)
         tail = (1.0 - level) / 2.0
         low, high = np.quantile(rank, [tail, 1.0 - tail], axis=0, method="inverted_cdf")
         top = max(1, round(number / 10))

@@ -531,18 +531,21 @@ def count_scores(
     """
     if above.ndim > 1:
         return _count_cells(above, below, np.asarray(weights, dtype=float), signed, unit)
+    size = np.abs(above) if signed else above
+    outside: np.ndarray | bool = False
     if weights is not None:
         given = np.asarray(weights, dtype=float)
-        inside = given > 0.0
-        if not (given[inside] == given.max()).all():
+        outside = ~(given > 0.0)
+        if not ((given == given.max()) | outside).all():
             return None
-        above, below = above[inside], below[inside]
-    possible = (0.0, 1.0, -1.0) if signed else (0.0, 1.0)
-    if not (np.isin(below, (0.0, 1.0)).all() and np.isin(above, possible).all()):
+    # Masks instead of copies, one after the other: most scores are no counts, and are read once.
+    if not all(((each == 0.0) | (each == 1.0) | outside).all() for each in (size, below)):
         return None
-    if (np.abs(above) > below).any():
+    inside = ~outside if isinstance(outside, np.ndarray) else np.ones(len(below), dtype=bool)
+    if ((size > below) & inside).any():
         return None
-    return Counts(int((above > 0).sum()), int((above < 0).sum()), int(below.sum()), signed)
+    found = [np.count_nonzero(each & inside) for each in (above > 0.0, above < 0.0, below > 0.0)]
+    return Counts(found[0], found[1], found[2], signed)
 
 
 def _count_cells(

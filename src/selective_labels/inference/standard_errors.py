@@ -210,9 +210,9 @@ def bound_standard_errors(
     >>> spread.lower, round(spread.correlation, 3), spread.n_clusters, spread.effective
     (0.5, 1.0, 4, (4.0, 4.0))
     """
-    codes = np.arange(len(rows)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
-    n_all = int(codes.max()) + 1
-    n_clusters = int(np.count_nonzero(np.bincount(codes[rows], minlength=n_all)))
+    codes = None if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    n_all = len(rows) if codes is None else int(codes.max()) + 1
+    n_clusters = int(np.count_nonzero(rows if codes is None else np.bincount(codes[rows])))
     values = np.array([[end.value for end in pair] for pair in ends])
     n_units = effective_sample_size(rows * (np.ones(len(rows)) if weights is None else weights), codes)
     if n_clusters < FEWEST:
@@ -225,7 +225,7 @@ def bound_standard_errors(
     numbers = [[effective_number(end.influence, codes, n_units) for end in pair] for pair in ends]
 
     def number(mass: Array) -> float:
-        return effective_sample_size(np.bincount(codes, mass))
+        return effective_sample_size(mass if codes is None else np.bincount(codes, mass))
 
     compared = [kish_numbers(pair, number, clusters is not None) for pair in ends]
     return summed_up(ends, matrices, numbers, n_clusters, clusters is not None, n_units, compared)
@@ -291,7 +291,7 @@ def _unseen(pair: Ends, matrix: Array, numbers: Sequence[tuple[float, ...]]) -> 
     return np.outer(moved, moved)
 
 
-def effective_number(influence: Array, codes: np.ndarray, n_units: float) -> float:
+def effective_number(influence: Array, codes: np.ndarray | None, n_units: float) -> float:
     """Effective number of units that carry the variance of an estimate.
 
     m = (Σ_g s_g²)² / Σ_g s_g⁴,   s_g the influence of unit g;   number = m (1 + 2 min(1, 3m/n)²)
@@ -304,7 +304,7 @@ def effective_number(influence: Array, codes: np.ndarray, n_units: float) -> flo
     Examples
     --------
     >>> few = np.r_[np.ones(4), np.zeros(996)]
-    >>> round(effective_number(few, np.arange(1000), 1000), 2)
+    >>> round(effective_number(few, None, 1000), 2)
     4.0
     >>> effective_number(np.array([1.0, -1.0, 1.0, -1.0]), np.arange(4), 4)
     4.0
@@ -312,8 +312,9 @@ def effective_number(influence: Array, codes: np.ndarray, n_units: float) -> flo
     largest = np.abs(influence).max()
     if not largest > ROUNDING:  # no variance
         return max(n_units, FEWEST)
-    squares = np.bincount(codes, influence / largest) ** 2
-    return number_of_carriers(squares.sum() ** 2 / np.sum(squares**2), n_units)
+    sums = influence / largest if codes is None else np.bincount(codes, influence / largest)
+    squares = sums**2
+    return number_of_carriers(squares.sum() ** 2 / float(squares @ squares), n_units)
 
 
 def number_of_carriers(carrying: float, n_units: float) -> float:
