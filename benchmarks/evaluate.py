@@ -4,7 +4,7 @@ import numpy as np
 
 import selective_labels as sl
 from benchmarks.floor import floor_seconds, make_table, some_probabilities
-from benchmarks.ratios import Ratio, median_ratio, timed
+from benchmarks.ratios import N_ROUNDS, Ratio, median_ratio, timed
 from selective_labels.nuisance.cross_fit import FittingSettings
 from selective_labels.nuisance.scores import selector_bands
 
@@ -91,18 +91,29 @@ def several_questions(n_classes: int, n_makers: int) -> Ratio:
 
 
 def people() -> list[Ratio]:
-    """Questions about people who decide on one `Evaluator`, each over fitting it."""
+    """Questions about people who decide on one `Evaluator`, each over fitting it (`sl.Evaluator(data)`).
+
+    The first answer of all also scores the rows, which all answers share: the remark says what that takes.
+    """
     X, y, maker = make_table(N_SAMPLES, 1_000)
     data = sl.SelectiveLabels.from_arrays(X, y, decision_maker=maker)
     generator, score = np.random.default_rng(0), -X[:, 0]
-    shown, group = generator.integers(0, 2, len(data)), generator.integers(0, 2, len(data))
-    evaluator = sl.Evaluator(data, n_jobs=1, random_state=0)
-    fitting = timed(lambda: evaluator.evaluate("human"))[0]
+    advice, group = (score < 0.0).astype(int), generator.integers(0, 2, len(data))
+
+    def shown() -> np.ndarray:
+        return generator.integers(0, 2, len(data))
+
+    def fit() -> sl.Evaluator:
+        return sl.Evaluator(data, n_jobs=1, random_state=0)
+
+    fitting, evaluator = min((timed(fit) for _ in range(N_ROUNDS)), key=lambda each: each[0])
+    scoring, same = timed(lambda: evaluator.evaluate("human"))[0], shown()
     questions = {
         "deciders": lambda: evaluator.deciders(score=score),
         "disparity of two groups": lambda: evaluator.disparity(group),
         "disparity of two groups, with a score": lambda: evaluator.disparity(group, score=score),
-        "advice": lambda: evaluator.advice((score < 0.0).astype(int), shown),
+        "advice, whose arms are fitted": lambda: evaluator.advice(advice, shown()),
+        "advice, asked again": lambda: evaluator.advice(advice, same),
     }
     return [
         median_ratio(
@@ -110,6 +121,7 @@ def people() -> list[Ratio]:
             ask,
             lambda: fitting,
             0.2,
+            f"scoring, once for all answers: {scoring:.2f} s",
         )
         for name, ask in questions.items()
     ]

@@ -1,6 +1,7 @@
 """Advice shown by lot: levels, differences, overrides, groups, cuts, bad input, published figures."""
 
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from numpy.testing import assert_allclose
 
 import selective_labels as sl
 from selective_labels import InputError
+from selective_labels.evaluation import advice as advice_module
 from tests.advice_designs import PEOPLE, draw, truth
 
 CHANGE = f"{PEOPLE[1]} minus {PEOPLE[0]}"
@@ -49,6 +51,19 @@ def test_without_adjustment_the_change_is_the_difference_in_means(cases):
     assert_allclose(plain.lower, arms[1].mean() - arms[0].mean(), atol=1e-12)
     error = np.sqrt(sum(each.var() / len(each) for each in arms))
     assert_allclose(plain.standard_errors[0], error, rtol=2e-3)
+
+
+def test_the_arms_are_fitted_once_for_the_same_lottery(cases, found):
+    evaluator = sl.Evaluator(cases.data(named=False), assumption="none", random_state=0)
+    with mock.patch.object(advice_module, "lottery_scores", wraps=advice_module.lottery_scores) as fit:
+        once = evaluator.advice(cases.advice, cases.shown)
+        evaluator.advice(cases.advice, cases.shown, by=cases.X[:, 0] > 0)
+        assert fit.call_count == 1
+        evaluator.advice(cases.advice, 1 - cases.shown)
+        evaluator.advice(cases.advice, 1 - cases.shown, probability=0.5)
+        evaluator.advice(cases.advice, 1 - cases.shown, probability=0.5, adjust=False)
+    assert fit.call_count == 4
+    assert_allclose(numbers(once), numbers(found), atol=1e-12)
 
 
 def test_adjustment_sharpens(cases, found):

@@ -5,7 +5,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from selective_labels import Bounds
-from selective_labels.identification.bounds import as_label_range, raw_bounds, realizable, repair
+from selective_labels.identification.bounds import (
+    allocate_slack,
+    as_label_range,
+    raw_bounds,
+    realizable,
+    repair,
+)
 from tests.reference.latent_models import random_label_range
 
 X = np.zeros((4, 2))
@@ -217,3 +223,11 @@ def test_bounds_never_leave_the_label_range(seed, n_classes):
     again, _ = repair(raw_bounds(joints), 0.0, 1.0)
     inside = ~repaired & (again.lower >= lowest).all(axis=1) & (again.upper <= highest).all(axis=1)
     assert (mended.lower[inside] >= again.lower[inside] - 1e-9).all(), "a range never widens"
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_slack_is_allocated_in_any_layout_of_the_arrays(order):
+    lower, gain = np.asfortranarray(np.zeros((2, 3, 2))), np.array([[0.0, 2.0, 1.0], [3.0, 0.0, 0.0]])
+    found = allocate_slack(np.array(lower, order=order), np.full((2, 2), 0.5), gain, [], np.zeros((2, 0)))
+    assert_array_equal(found[..., 0], [[0.0, 0.5, 0.0], [0.5, 0.0, 0.0]])
+    assert_array_equal(found[..., 1], found[..., 0])

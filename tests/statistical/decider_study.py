@@ -22,7 +22,7 @@ from tests.decider_designs import Bench
 
 SEED = 20261119
 SIZES = [(makers, cases) for cases in (2000, 10_000) for makers in (8, 40, 200)]
-FAST = {"nuisance": "logistic", "random_state": 0}
+FAST = {"nuisance": "logistic", "random_state": 0, "n_jobs": 1}
 TRUTH = 1_000_000
 
 

@@ -408,8 +408,8 @@ class _OfBothArms:
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
         """Return the lower and the upper bound."""
         inside = np.ones(len(self.arm), dtype=bool) if weights is None else np.asarray(weights) > 0.0
-        number = np.bincount(self.arm[inside], minlength=2)
-        if number.min() < FEWEST:
+        number = [np.count_nonzero(inside & (self.arm == arm)) for arm in (ALONE, WITH)]
+        if min(number) < FEWEST:
             raise UndefinedError(
                 f"the advice was shown in {number[WITH]} of these cases and not shown in {number[ALONE]}; "
                 f"{FEWEST} of each are needed.",
@@ -434,9 +434,8 @@ class _Asked:
         self, contrast: Contrast, what: str, measure: str, limits: tuple[float, float], cut: str = ""
     ) -> list[AdviceEstimate]:
         """Return a number for every subgroup."""
-        nothing, one = np.zeros(len(self.arm)), np.ones(contrast.open.shape)
-        ratio = SeenRatio.of(contrast.open, contrast.seen(self.scores), one, nothing)
-        functional = _OfBothArms(ratio, self.arm)
+        mean = SeenRatio.mean(contrast.open, contrast.seen(self.scores))
+        functional = _OfBothArms(mean, self.arm)
         name = f"{measure}, {what}{f', {cut}' if cut else ''}"
         how = limits, self.confidence_level, self.interval
         return [
@@ -470,11 +469,7 @@ def advice_request(
     masks = {None: np.ones(len(data), dtype=bool)}
     if request.by is not None:
         masks = read_subgroups(read_column(request.by, "by", data), len(data))
-    known = columns_known(data, advice)
-    _refuse_copies(known, arm)
-    seeds = fitted.fitting.repeated_seeds
-    chance, notes = _chance(question.probability, data, arm, known, seeds[0])
-    scores = [lottery_scores(data, arm, chance, known, seed, question.adjust) for seed in seeds]
+    scores, notes = _lottery(fitted, arm, advice, question)
     checked: list[tuple[str, Checked]] = [("advice", each) for each in cuts.values()]
     if request.by is not None:
         checked.append(("by", masks))
@@ -487,6 +482,23 @@ def advice_request(
         shown_share=float(np.average(arm, weights=data.weights)),
         measures=tuple(each.name for each in measures),
     )
+
+
+def _lottery(
+    fitted: FittedRows, arm: np.ndarray, advice: Array, question: AdviceQuestion
+) -> tuple[list[LotteryScores], list[str]]:
+    """Return scores of both arms, one for each repetition, and cautions; kept for the next question."""
+    data, seeds = fitted.table, fitted.fitting.repeated_seeds
+
+    def fit() -> tuple[list[LotteryScores], list[str]]:
+        known = columns_known(data, advice)
+        _refuse_copies(known, arm)
+        chance, notes = _chance(question.probability, data, arm, known, seeds[0])
+        return [lottery_scores(data, arm, chance, known, seed, question.adjust) for seed in seeds], notes
+
+    given = question.probability
+    chance = given if given is None or isinstance(given, str) else tuple(np.ravel(given).tolist())
+    return fitted.kept("advice", (arm.tobytes(), advice.tobytes(), chance, question.adjust), fit)
 
 
 def _estimates(

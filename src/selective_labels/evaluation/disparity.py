@@ -65,8 +65,7 @@ class YesRates:
 
     def rate(self) -> Ratio:
         """P(yes)."""
-        none, one = np.zeros(self._shape), np.ones(self._shape)
-        return SeenRatio.of(none, self.rule + self.human * self.decision, one, np.zeros(len(self.rule)))
+        return SeenRatio.mean(np.zeros(self._shape), self.rule + self.human * self.decision)
 
     def given(self, happened: bool) -> Ratio:
         """P(yes | Y = event), or P(yes | Y ≠ event)."""
@@ -470,7 +469,7 @@ def disparity_request(
         raise InputError.about("by", f"is {next(iter(masks))!r} in every case: there is no gap.")
     reference = _reference(question.reference, masks, data.weights)
     event = class_code(request.pos_label, data.classes)
-    ways, checked = _ways(fitted, question, event)
+    ways, risk, checked = _ways(fitted, question, event)
     chosen = the_only(
         chosen_assumptions(request.assumption, fitted.has_instrument),
         "assumption",
@@ -485,7 +484,9 @@ def disparity_request(
             "classes, such as 'instrument'.",
             "assumption",
         )
-    risk = _risk(sample, chosen.name, event, question, fitted)
+    if risk is None:  # without a score, the middle of each case's bounds
+        bounds = sample.repeats[0][chosen.name].bounds
+        risk = (bounds.lower + bounds.upper)[:, event] / 2.0
     asked = _Asked(sample, chosen.name, masks, reference, interval, confidence_level)
     estimates = [each for who, rates in ways.items() for each in asked.estimates(who, rates, risk)]
     names = data.classes.tolist()
@@ -524,8 +525,8 @@ def _few(masks: Mapping[Any, np.ndarray]) -> list[str]:
 
 def _ways(
     fitted: FittedRows, question: DisparityQuestion, event: int
-) -> tuple[dict[str, YesRates], list[tuple[str, Checked]]]:
-    """Ways to decide, and what must not depend on who decides."""
+) -> tuple[dict[str, YesRates], Array | None, list[tuple[str, Checked]]]:
+    """Ways to decide, the risk by the score, and what must not depend on who decides."""
     data, decision = fitted.table, fitted.table.row_decision.astype(float)
     refuse_pending(data, "disparity")
     zeros, ones = np.zeros(len(data)), np.ones(len(data))
@@ -534,21 +535,11 @@ def _ways(
     if question.score is None:
         if question.threshold is not None:
             raise InputError.about("threshold", "needs score=.")
-        return ways, []
+        return ways, None, []
     actions = checked_policy_actions(Policy(question.score, threshold=question.threshold), data, event)
     below, _ = actions.share_below(decision, data.weights)
     ways |= {SCORE: YesRates(below, zeros, *how), BOTH: YesRates(zeros, below, *how)}
-    return ways, [(SCORE, read_predictions(question.score, data, SCORE))]
-
-
-def _risk(
-    sample: ScoredSample, assumption: str, event: int, question: DisparityQuestion, fitted: FittedRows
-) -> Array:
-    """The score if there is one, else the middle of each case's bounds on the risk."""
-    if question.score is not None:
-        return checked_policy_actions(Policy(question.score), fitted.table, event).risk
-    bounds = sample.repeats[0][assumption].bounds
-    return np.asarray((bounds.lower + bounds.upper)[:, event] / 2.0)
+    return ways, actions.risk, [(SCORE, read_predictions(question.score, data, SCORE))]
 
 
 @dataclass(frozen=True, eq=False)

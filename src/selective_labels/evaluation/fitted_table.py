@@ -1,8 +1,8 @@
 """Tables with fitted models: the protocol `FittedTable`, rows in memory, and cells between thresholds."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -52,6 +52,8 @@ from selective_labels.identification.prevalence import Share
 from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.standard_errors import cluster_codes
 from selective_labels.nuisance.cross_fit import CrossFit, FittingSettings
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +174,7 @@ class FittedRows:
     _check: PredictionCheck | None = field(default=None, init=False)
     _fits: dict[tuple[Any, ...], list[CrossFit]] = field(default_factory=dict, init=False)
     _scored: list[tuple[tuple[Any, ...], Any, ScoredSample]] = field(default_factory=list, init=False)
+    _kept: dict[str, tuple[Any, Any]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self.table = with_instrument(self.table, self.instrument, nuisance=self.fitting.nuisance)
@@ -203,6 +206,13 @@ class FittedRows:
             made = cross_fits(data, self.fitting, in_halves)
             self._fits[key] = list(with_progress(made, "repeating cross-fitting", self.fitting.n_repeats))
         return self._fits[key]
+
+    def kept(self, question: str, key: Any, fit: Callable[[], T]) -> T:
+        """Return what a question fits for itself; the last fit is kept, and used again for an equal key."""
+        if question not in self._kept or self._kept[question][0] != key:
+            self._kept[question] = key, fit()
+        found: T = self._kept[question][1]
+        return found
 
     def scored(self, request: EvaluationRequest) -> ScoredSample:
         """Return scores of all rows for a request; equal assumptions return the same object."""

@@ -103,7 +103,8 @@ class HeldOutRidge:
         """Values minus their held-out predictions, (n, n_values)."""
         values = values - np.average(values, axis=0, weights=self._weight)
         parts = [self._products(rows, values) for rows in self._rows]
-        left, errors = np.empty((len(values), len(PENALTIES), values.shape[1])), 0.0
+        left = np.empty((len(values), len(PENALTIES), values.shape[1]))
+        errors = np.zeros(left.shape[1:])
         for rows, part, (sizes, vectors) in zip(self._rows, parts, self._factors, strict=True):
             along = vectors.T @ (sum(parts) - part)
             shrunk = along[:, None] / (np.maximum(sizes, 0.0)[:, None] + PENALTIES)[:, :, None]
@@ -111,8 +112,8 @@ class HeldOutRidge:
             for some in _in_parts(rows):
                 predicted = ((self._columns[some] - self._centre) @ slopes).reshape(-1, *shrunk.shape[1:])
                 left[some] = values[some, None] - predicted
-                errors = errors + np.tensordot(self._weight[some], left[some] ** 2, 1)
-        best = np.asarray(errors).argmin(axis=0)
+                errors += np.tensordot(self._weight[some], left[some] ** 2, 1)
+        best = errors.argmin(axis=0)
         return left[:, best, np.arange(values.shape[1])]
 
     def _products(self, rows: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:

@@ -396,7 +396,7 @@ def allocate_slack(
     >>> allocate_slack(np.zeros((1, 3)), np.array([0.5]), gain, [(0, 2)], np.array([[0.5]]))
     array([[0. , 0.5, 0.5]])
     """
-    found, first = np.array(lower), np.arange(len(lower)) * lower.shape[1]
+    found, first = np.array(lower, order="C"), np.arange(len(lower)) * lower.shape[1]
     by_cell = found.reshape(-1, *found.shape[2:])
     gain = np.broadcast_to(gain, found.shape[:2])
     for place, event in enumerate(events):

@@ -94,10 +94,15 @@ class Ratio:
         """Smallest and largest g."""
         return float(self.denominator.min()), float(self.denominator.max())
 
+    @property
+    def _is_mean(self) -> bool:
+        """Whether this was made as a mean (:meth:`SeenRatio.mean`): g is the number one, stored once."""
+        return False
+
     @cached_property
     def known_denominator(self) -> bool:
         """Whether g does not depend on the class."""
-        return bool((self.denominator == self.denominator[:, :1]).all())
+        return self._is_mean or bool((self.denominator == self.denominator[:, :1]).all())
 
     @property
     def _known_numerator(self) -> bool:
@@ -122,8 +127,11 @@ class Ratio:
             previous, value = value, _ratio_of_means(*scores, shares)
             if self.known_denominator or abs(value - previous) <= STEP_TOLERANCE:
                 break
-        above, below = (mean_estimate(each, weights) for each in scores)
         counts = count_scores(*scores, weights, self.signed, evidence.unit)
+        above = mean_estimate(scores[0], weights)
+        if self._is_mean:
+            return replace(above, counts=counts)
+        below = mean_estimate(scores[1], weights)
         least, most = self._denominators
         support = min(max(below.value / most, 0.0), 1.0)
         found = replace(ratio_estimate(above, below), counts=counts, support=support)
@@ -191,6 +199,17 @@ class SeenRatio(Ratio):
             seen_below=seen_below,
         )
 
+    @classmethod
+    def mean(cls, open_part: Array, seen: Array) -> Self:
+        """Return the mean of an open and a seen part over all rows: E[Σ_k c_k(X) η_k(X)] + E[a]."""
+        one, nothing = np.broadcast_to(1.0, open_part.shape), np.broadcast_to(0.0, seen.shape)
+        above = open_part + seen[:, None]
+        return cls(above, one, open_above=open_part, seen_above=seen, open_below=one, seen_below=nothing)
+
+    @property
+    def _is_mean(self) -> bool:
+        return not any(self.denominator.strides)
+
     def _scores(self, probabilities: Array) -> tuple[Array, Array]:
         above = np.einsum("nk,nk...->n...", self.open_above, probabilities)
         above = above + of_rows(self.seen_above, above)
@@ -241,7 +260,9 @@ class PendingRatio(Ratio):
             low, high = replace(low, compared=None), replace(high, compared=None)
         return low, high
 
-    def _end(self, evidence: Evidence, weights: Array | None, sign: float) -> Estimate:
+    def _end(
+        self, evidence: Evidence, weights: Array | None, sign: float, start: float | None = None
+    ) -> Estimate:
         unknown = self.label.sum(axis=1) == 0.0
         with_pending = self._with_worst(evidence, weights, sign, self.worth, self.accepted, unknown)
         above, below = self._if_accepted(np.ones((len(self.accepted), 1)))

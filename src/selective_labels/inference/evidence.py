@@ -544,7 +544,7 @@ def count_scores(
     inside = ~outside if isinstance(outside, np.ndarray) else np.ones(len(below), dtype=bool)
     if ((size > below) & inside).any():
         return None
-    found = [np.count_nonzero(each & inside) for each in (above > 0.0, above < 0.0, below > 0.0)]
+    found = [int(np.count_nonzero(each & inside)) for each in (above > 0.0, above < 0.0, below > 0.0)]
     return Counts(found[0], found[1], found[2], signed)
 
 
