@@ -47,11 +47,8 @@ class ExpertConsistencyClassifier(FittedRuleClassifier):
         observed labels are kept.
     epsilon : float
         At least 0 and below one half.
-    nuisance : None, "logistic", "quadratic", "index", "boosting", scikit-learn classifier, or callable
-        Model of decision and label, as in :class:`~selective_labels.UCLClassifier`.
-    cv : int, splitter or iterable of folds
-    n_jobs : int or None
-    random_state : int, RandomState or None
+    nuisance, cv, n_jobs, random_state
+        Model of decision and label, and how it is fitted, as in :class:`~selective_labels.UCLClassifier`.
 
     Attributes
     ----------

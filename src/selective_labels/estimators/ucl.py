@@ -230,6 +230,8 @@ def in_a_sentence(choice: TiltChoice) -> str:
     return f"Learned from {learned[choice.mode]}: {choice.reason.rstrip('.')}."
 
 
+# dataclass writes the constructor, from which scikit-learn reads the parameters; repr stays scikit-learn's.
+@dataclass(eq=False, repr=False)
 class UCLClassifier(SelectiveClassifier):
     r"""Learn a classifier for all cases from labels that are observed only for accepted cases.
 
@@ -351,35 +353,19 @@ class UCLClassifier(SelectiveClassifier):
     ((3,), (3, 3))
     """
 
-    def __init__(
-        self,
-        mode: str = "partial",
-        estimator: Any = None,
-        surrogate: str = "auto",
-        nuisance: Any = None,
-        instrument: str = "leniency",
-        label_range: Any = NO_RANGE,
-        cost: Any = None,
-        cv: Any = 5,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        memory: Any = None,
-        assumption: Any = None,
-        skill_range: float = SKILL_RANGE,
-    ):
-        self.mode = mode
-        self.estimator = estimator
-        self.surrogate = surrogate
-        self.nuisance = nuisance
-        self.instrument = instrument
-        self.label_range = label_range
-        self.cost = cost
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.memory = memory
-        self.assumption = assumption
-        self.skill_range = skill_range
+    mode: str = "partial"
+    estimator: Any = None
+    surrogate: str = "auto"
+    nuisance: Any = None
+    instrument: str = "leniency"
+    label_range: Any = NO_RANGE
+    cost: Any = None
+    cv: Any = 5
+    n_jobs: int | None = None
+    random_state: Any = None
+    memory: Any = None
+    assumption: Any = None
+    skill_range: float = SKILL_RANGE
 
     def _learn(self, data: SelectiveLabels) -> None:
         self._check_parameters(data)

@@ -48,14 +48,7 @@ def normalized_weights(weights: ArrayLike | None, n_samples: int) -> Array:
 def log_loss_coefficients(probabilities: ArrayLike) -> Array:
     """Coefficients c_k(x) = -log q_k(x) of the log loss, with q_k clipped at machine epsilon.
 
-    Parameters
-    ----------
-    probabilities : array-like of shape (n_samples, n_classes)
-        Predicted class probabilities q.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
+    Both q, the predicted class probabilities, and c have shape (n_samples, n_classes).
 
     Examples
     --------
@@ -68,14 +61,7 @@ def log_loss_coefficients(probabilities: ArrayLike) -> Array:
 def brier_coefficients(probabilities: ArrayLike) -> Array:
     """Coefficients c_k(x) = Σ_j (q_j(x) - 1{j=k})² = Σ_j q_j² - 2 q_k + 1 of the Brier score, in [0, 2].
 
-    Parameters
-    ----------
-    probabilities : array-like of shape (n_samples, n_classes)
-        Predicted class probabilities q.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
+    Shapes as in :func:`log_loss_coefficients`.
 
     Examples
     --------
