@@ -1,10 +1,10 @@
-"""Base class of all classifiers: input validation, metadata routing, and prediction by partition."""
+"""Base classes of all classifiers: input validation, metadata routing, and prediction by partition."""
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,8 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from selective_labels._errors import ROUTING, InputError
 from selective_labels.data.coding import (
@@ -370,3 +371,30 @@ class LabeledRowsModel:
             average += share * self.classifier.predict_proba(features)
             indicators[:, code] = 0.0
         return average
+
+
+def has_probabilities(baseline: Any) -> bool:
+    """Whether the classifier that a baseline uses can predict probabilities."""
+    chosen = baseline.estimator
+    return chosen is None or isinstance(chosen, str) or hasattr(chosen, "predict_proba")
+
+
+class FittedRuleClassifier(SelectiveClassifier):
+    """Prediction methods of baselines that hand new rows to what they fitted."""
+
+    _fitted_rule: ClassVar[str] = "model_"
+
+    @property
+    def _has_probabilities(self) -> bool:
+        return has_probabilities(self)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class labels, (n_samples,)."""
+        check_is_fitted(self)
+        return getattr(self, self._fitted_rule).predict(read_features(self, X))
+
+    @available_if(lambda self: self._has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Estimates of P(Y=k | x) of the rows that were fitted, see the class, (n_samples, n_classes)."""
+        check_is_fitted(self)
+        return getattr(self, self._fitted_rule).predict_proba(read_features(self, X))

@@ -9,7 +9,8 @@ from selective_labels._errors import InputError
 from selective_labels._validation import random_stream
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.estimators.ipw import FittedRuleClassifier, classifier_of, draw_seed
+from selective_labels.estimators.base import FittedRuleClassifier
+from selective_labels.estimators.ipw import classifier_of, draw_seed
 from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
 from selective_labels.nuisance.models.encoders import fit_weighted
 

@@ -1,20 +1,21 @@
 """Classifiers fitted to the labeled rows: what baselines share, and inverse propensity weights."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from selective_labels._errors import InputError
 from selective_labels._validation import effective_sample_size, random_stream
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.estimators.base import LabeledRowsModel, SelectiveClassifier, read_features
+from selective_labels.estimators.base import (
+    FittedRuleClassifier,
+    LabeledRowsModel,
+)
 from selective_labels.nuisance.folds import Fold, make_folds
 from selective_labels.nuisance.models.encoders import (
     LearnerNumbers,
@@ -75,12 +76,6 @@ def classifier_and_propensity(
     return classifier, propensity
 
 
-def has_probabilities(baseline: Any) -> bool:
-    """Whether the classifier that a baseline uses can predict probabilities."""
-    chosen = baseline.estimator
-    return chosen is None or isinstance(chosen, str) or hasattr(chosen, "predict_proba")
-
-
 def require_probabilities(classifier: ClassifierMixin, why: str) -> None:
     """Raise :class:`InputError` before fitting if a classifier has no ``predict_proba``."""
     if not hasattr(classifier, "predict_proba"):
@@ -99,27 +94,6 @@ def _seeded(classifier: ClassifierMixin, random_state: np.random.RandomState) ->
 def draw_seed(random_state: np.random.RandomState) -> int:
     """Draw an integer seed."""
     return int(random_state.randint(np.iinfo(np.int32).max))
-
-
-class FittedRuleClassifier(SelectiveClassifier):
-    """Prediction methods of baselines that hand new rows to what they fitted."""
-
-    _fitted_rule: ClassVar[str] = "model_"
-
-    @property
-    def _has_probabilities(self) -> bool:
-        return has_probabilities(self)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Class labels, (n_samples,)."""
-        check_is_fitted(self)
-        return getattr(self, self._fitted_rule).predict(read_features(self, X))
-
-    @available_if(lambda self: self._has_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Estimates of P(Y=k | x) of the rows that were fitted, see the class, (n_samples, n_classes)."""
-        check_is_fitted(self)
-        return getattr(self, self._fitted_rule).predict_proba(read_features(self, X))
 
 
 class LabeledRowsClassifier(FittedRuleClassifier):

@@ -14,14 +14,13 @@ from selective_labels._errors import InputError
 from selective_labels._validation import random_stream, require_choice
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.estimators.base import LabeledRowsModel, check_cost, read_features
+from selective_labels.estimators.base import LabeledRowsModel, check_cost, has_probabilities, read_features
 from selective_labels.estimators.identified import DirectFit, fit_labeled
 from selective_labels.estimators.ipw import (
     LabeledRowsClassifier,
     classifier_of,
     draw_seed,
     fit_labeled_rows,
-    has_probabilities,
     require_probabilities,
 )
 from selective_labels.estimators.learners import (
