@@ -1,10 +1,12 @@
 """Shared rules of the test-suite."""
 
+import gc
 import os
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import TypeVar
 
+import joblib
 import pytest
 
 from selective_labels.estimators import identified
@@ -26,6 +28,17 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection() -> None:
+    """While thousands of tests are collected nothing becomes garbage, and looking for it takes seconds."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays until the end: later searches for garbage leave it out."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -57,3 +70,20 @@ def _required(report: Report) -> Report:
 def _nothing_is_remembered() -> None:
     """What one test identified is not at hand in another."""
     identified.forget()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_job() -> Iterator[None]:
+    """One job for whoever does not ask for more: two workers of pytest already use two cores.
+
+    Tests of parallel work name their number of jobs, or ask for `as_many_jobs_as_cores`.
+    """
+    with joblib.parallel_config(n_jobs=1):
+        yield
+
+
+@pytest.fixture
+def as_many_jobs_as_cores() -> Iterator[None]:
+    """What users get who say nothing."""
+    with joblib.parallel_config(n_jobs=None):
+        yield

@@ -16,6 +16,7 @@ def n_workers(*_):
         return workers.n_jobs
 
 
+@pytest.mark.usefixtures("as_many_jobs_as_cores")
 def test_the_default_is_the_cores_there_are():
     assert n_workers() == joblib.cpu_count()
 
@@ -28,6 +29,7 @@ def test_what_joblib_is_told_comes_first(backend):
             assert workers.n_jobs == 1, "and what we are told before that"
 
 
+@pytest.mark.usefixtures("as_many_jobs_as_cores")
 def test_inside_another_task_there_is_one():
     inside = joblib.Parallel(n_jobs=2, prefer="threads")(joblib.delayed(n_workers)(each) for each in range(2))
     assert inside == [1, 1]

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
+from selective_labels.data import features
 from selective_labels.data.features import leaking_columns
 
 N_ROWS = 300
@@ -99,3 +100,19 @@ def test_a_rare_target_raises_few_false_alarms():
 )
 def test_nothing_can_leak_without_two_values_and_rows_enough(target):
     assert leaking_columns(pd.DataFrame({"copy": target}), target) == []
+
+
+@pytest.mark.parametrize("signal", [0.0, 0.2, 1.0])
+def test_no_tree_errs_less_than_is_promised_without_one(signal, monkeypatch):
+    """Also with ties and holes, and with four intervals, where the promise is not far from the truth."""
+    monkeypatch.setattr(features, "N_INTERVALS", 4)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        target = rng.integers(0, 2, 120)
+        column = np.round(signal * target + rng.normal(size=120), seed % 3)
+        column[rng.random(120) < 0.1] = np.nan
+        learn = np.arange(120) % 2 == 0
+        least = features._least_error(column[~learn], target[~learn])
+        *_, of_tree = features._bins(pd.Series(column), target, learn, threshold=1.1)
+        assert least <= features._error(of_tree, target, learn, 0)
+        assert (least > 0.1) or signal == 1.0

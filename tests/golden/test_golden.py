@@ -14,6 +14,7 @@ def stored():
     return json.loads(STORED.read_text(encoding="utf-8"))
 
 
+@pytest.mark.usefixtures("as_many_jobs_as_cores")  # as users have it
 @pytest.mark.parametrize("topic", TOPICS)
 def test_numbers_are_those_of_the_record(topic):
     here = json.loads(json.dumps(run(TOPICS[topic])))
