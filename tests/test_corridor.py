@@ -12,6 +12,8 @@ import selective_labels as sl
 
 N_ROWS = 600
 QUICK = {"nuisance": "logistic", "cv": 2, "random_state": 0}
+# Models of who decides are those of "evaluate" too.
+SHARES = QUICK | {"propensity": "shares"}
 CLASSIFIERS = {
     "ucl": lambda: sl.UCLClassifier(estimator="linear", **QUICK),
     "ucl point": lambda: sl.UCLClassifier("point", "plug-in", **QUICK),
@@ -138,15 +140,15 @@ ENTRIES = {
     "evaluate": lambda *args, **roles: sl.evaluate(
         GUESS, *args, **roles, metric=["accuracy", "tpr"], assumption="all", by=TABLE["court"], **QUICK
     ),
-    "compare": lambda *args, **roles: sl.compare(GUESS, OTHER, *args, **roles, **QUICK),
-    "human": lambda *args, **roles: sl.compare(GUESS, "human", *args, **roles, **QUICK),
+    "compare": lambda *args, **roles: sl.compare(GUESS, OTHER, *args, **roles, **SHARES),
+    "human": lambda *args, **roles: sl.compare(GUESS, "human", *args, **roles, **SHARES),
     "diagnose": lambda *args, **roles: sl.diagnose(*args, **roles, n_permutations=19, random_state=0),
     "assess": lambda *args, **roles: sl.assess(*args, **roles, by=TABLE[["court", "job"]], **QUICK),
     "sensitivity": lambda *args, **roles: sl.sensitivity_curve(
-        GUESS, *args, **roles, values=[1, 2], threshold=0.5, **QUICK
+        GUESS, *args, **roles, values=[1, 2], threshold=0.5, **SHARES
     ),
     "thresholds": lambda *args, **roles: sl.threshold_curve(
-        SCORE, *args, **roles, thresholds=[-0.5, 0.5], **QUICK
+        SCORE, *args, **roles, thresholds=[-0.5, 0.5], **SHARES
     ),
 }
 
@@ -230,7 +232,7 @@ def test_a_half_without_a_decision_maker_forgets_them():
     part = DATA.take(rows)
     assert "eve" in part.decision_makers  # until it is used
     (X, y), roles = keywords(TABLE.iloc[rows])
-    assert_same(sl.evaluate(GUESS[rows], X, y, **roles, **QUICK), sl.evaluate(GUESS[rows], part, **QUICK))
+    assert_same(sl.evaluate(GUESS[rows], X, y, **roles, **SHARES), sl.evaluate(GUESS[rows], part, **SHARES))
     assert CLASSIFIERS["ucl"]().fit(part).decision_makers_.tolist() == ["ann", "bob", "cid", "dot"]
 
 

@@ -35,7 +35,7 @@ class Cases:
         self.guess = (sample.X[:, 0] > 0).astype(int)
         self.fold = np.random.default_rng(seed).permutation(N) % FOLDS
         self.weight = self.groups = None
-        self.nuisance = "logistic"
+        self.nuisance, self.propensity = "logistic", "auto"
         self.rng = np.random.default_rng(seed + 1)
 
     def take(self, rows):
@@ -52,12 +52,16 @@ class Cases:
         return {"cv": folds, "nuisance": self.nuisance, "random_state": 0, "n_jobs": 1}
 
     @property
+    def judging(self):
+        return self.fitting | {"propensity": self.propensity}
+
+    @property
     def roles(self):
         return {"decision_maker": self.who, "sample_weight": self.weight, "groups": self.groups}
 
     def ends(self, pos_label=None):
         found = sl.evaluate(
-            self.guess, self.X, self.y, metric=METRICS, pos_label=pos_label, **self.roles, **self.fitting
+            self.guess, self.X, self.y, metric=METRICS, pos_label=pos_label, **self.roles, **self.judging
         )
         return np.array([(each.lower, each.upper) for each in found])
 
@@ -79,12 +83,13 @@ def test_the_order_of_rows(seed):
 @given(seeds)
 def test_the_names_of_classes(seed):
     """Also names whose order is another one."""
-    renamed = Cases(seed)
+    renamed, plain = Cases(seed), Cases(seed)
     names = np.array(["yes", "no"], dtype=object)
     renamed.y = np.where(renamed.y < 0, None, names[renamed.y])
     renamed.guess = names[renamed.guess]
-    assert_allclose(renamed.ends("no"), Cases(seed).ends(1), atol=1e-7)
-    assert_allclose(renamed.bounds()[:, :, ::-1], Cases(seed).bounds(), atol=1e-6)
+    renamed.propensity = plain.propensity = "shares"  # who decides knows nothing of classes
+    assert_allclose(renamed.ends("no"), plain.ends(1), atol=1e-7)
+    assert_allclose(renamed.bounds()[:, :, ::-1], plain.bounds(), atol=1e-6)
 
 
 @few

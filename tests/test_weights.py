@@ -5,6 +5,7 @@ repeated rows clustered by row.
 """
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -66,6 +67,14 @@ def twice():
     return Twice()
 
 
+@cache
+def evaluators(n_classes=3, roles=()):
+    """A sample, and evaluators of its weighted and of its repeated rows for all questions."""
+    twice = Twice(n_classes)
+    pair = twice.both(sl.Evaluator, roles=roles, assumption=list(names()), cluster=None)
+    return twice, dict(zip(pair, (np.arange(N_SAMPLES), twice.rows), strict=True))
+
+
 def assert_equal(one, two, fields=("lower", "upper", "ci_lower", "ci_upper")):
     for field in fields:
         assert_allclose(getattr(one, field), getattr(two, field), **EXACT, err_msg=f"{one} {field}")
@@ -73,18 +82,16 @@ def assert_equal(one, two, fields=("lower", "upper", "ci_lower", "ci_upper")):
 
 @pytest.mark.parametrize("roles", [(), ("strata",), ("assignment",)], ids=["shares", "strata", "assignment"])
 @pytest.mark.parametrize("metric", NAMES)
-def test_evaluate(twice, metric, roles):
-    if metric == "balanced_accuracy":  # it is for two classes
-        twice = Twice(n_classes=2)
+def test_evaluate(metric, roles):
+    # Balanced accuracy is for two classes.
+    twice, asked = evaluators(2 if metric == "balanced_accuracy" else 3, roles)
     given = twice.probabilities if metric in ("log_loss", "brier") else twice.probabilities.argmax(axis=1)
     if metric in ("auc", "calibration"):
         given = twice.probabilities[:, 2]
     options = {"cost": COST} if metric == "cost" else {}
     if metric == "calibration":
         given = twice.probabilities
-    one, two = twice.both(
-        sl.evaluate, given, roles=roles, metric=metric, assumption=list(names()), cluster=None, **options
-    )
+    one, two = (each.evaluate(given[rows], metric=metric, **options) for each, rows in asked.items())
     assert len(one) == len(two) > 0
     for each, other in zip(one, two, strict=True):
         assert (each.metric, each.assumption) == (other.metric, other.assumption)
@@ -94,11 +101,15 @@ def test_evaluate(twice, metric, roles):
 
 @pytest.mark.parametrize("assumption", names())
 @pytest.mark.parametrize("other", ["array", "human", "class"])
-def test_compare(twice, assumption, other):
+def test_compare(assumption, other):
+    twice, asked = evaluators()
     predicted = twice.probabilities.argmax(axis=1)
     b = {"array": (predicted + (twice.sample.X[:, 3] > 0.5)) % 3, "human": "human", "class": 1}[other]
     a = twice.probabilities if other == "human" else predicted
-    one, two = twice.both(sl.compare, a, b, assumption=assumption)
+    one, two = (
+        each.compare(a[rows], b[rows] if other == "array" else b, assumption=assumption)
+        for each, rows in asked.items()
+    )
     assert_equal(one, two)
 
 

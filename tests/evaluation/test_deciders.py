@@ -14,7 +14,7 @@ from selective_labels.inference.empirical_bayes import Shrunken
 from selective_labels.nuisance.cross_fit import FittingSettings
 from tests.decider_designs import Bench
 
-FAST = {"nuisance": "logistic", "random_state": 0}
+FAST = {"nuisance": "logistic", "propensity": "shares", "random_state": 0}
 RATERS = Path(__file__).parents[3] / "shared" / "data" / "human_compas_dressel_farid_2018" / "tidy.csv.gz"
 
 

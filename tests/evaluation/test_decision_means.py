@@ -6,7 +6,7 @@ import pytest
 
 import selective_labels as sl
 
-HOW = {"nuisance": "logistic", "random_state": 0}
+HOW = {"nuisance": "logistic", "propensity": "shares", "random_state": 0}
 NAMED = {"inspect": 400, "missed": 3000}
 MATRIX = [[0, 400], [3000, 400]]
 

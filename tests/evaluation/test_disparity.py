@@ -8,7 +8,7 @@ import selective_labels as sl
 from selective_labels import InputError
 from tests.disparity_designs import draw, truth
 
-FAST = {"nuisance": "logistic", "random_state": 0}
+FAST = {"nuisance": "logistic", "propensity": "shares", "random_state": 0}
 ENDS = ["lower", "upper", "ci_lower", "ci_upper"]
 
 

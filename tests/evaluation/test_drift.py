@@ -25,14 +25,18 @@ def given(sample):
     return guess, data
 
 
+def how(sample):
+    return {"nuisance": sample.oracle.joint, "propensity": "shares", "random_state": 0}
+
+
 @pytest.fixture(scope="module")
 def found(sample, given):
-    return sl.drift(*given, period=DAYS, every="quarter", nuisance=sample.oracle.joint, random_state=0)
+    return sl.drift(*given, period=DAYS, every="quarter", **how(sample))
 
 
 def test_bounds_are_those_of_evaluate_by_period(sample, given, found):
     quarters = np.asarray(DAYS.to_period("Q").astype(str))
-    expected = sl.evaluate(*given, by=quarters, nuisance=sample.oracle.joint, random_state=0)
+    expected = sl.evaluate(*given, by=quarters, **how(sample))
     table = found.to_frame()
     assert table["period"].tolist() == ["2024Q1", "2024Q2", "2024Q3", "2024Q4"]
     for end in ("lower", "upper", "ci_lower", "ci_upper"):
@@ -57,15 +61,14 @@ def test_observed_shares_of_repeated_cases_have_the_intervals_of_cases(sample, g
     twice = np.repeat(np.arange(1200), 2)
     arrays = data.X[twice], sample.y[twice]
     half = np.arange(1200) % 2
-    how = {"nuisance": sample.oracle.joint, "random_state": 0}
-    once = sl.drift(guess, data, period=half, **how).to_frame()
+    once = sl.drift(guess, data, period=half, **how(sample)).to_frame()
     again = sl.drift(
         guess[twice],
         *arrays,
         decision_maker=sample.decision_maker[twice],
         groups=twice,
         period=half[twice],
-        **how,
+        **how(sample),
     ).to_frame()
     # Rows that say the same thing twice say no more.
     for name in ("acceptance", "event"):
@@ -74,15 +77,13 @@ def test_observed_shares_of_repeated_cases_have_the_intervals_of_cases(sample, g
 
 
 def test_years_are_printed_as_they_are(sample, given):
-    found = sl.drift(
-        *given, period=np.arange(1200) // 600 + 2023, nuisance=sample.oracle.joint, random_state=0
-    )
+    found = sl.drift(*given, period=np.arange(1200) // 600 + 2023, **how(sample))
     assert "From 2023 to 2024 acceptance" in str(found)
 
 
 def test_a_period_without_an_interval_says_why(sample, given):
     few = np.where(np.arange(1200) < 3, "2023", "2024")
-    found = sl.drift(*given, period=few, nuisance=sample.oracle.joint, random_state=0)
+    found = sl.drift(*given, period=few, **how(sample))
     assert "accuracy, 2023 (instrument): No interval: an interval needs five cases" in str(found)
 
 

@@ -19,7 +19,12 @@ def sample():
 
 @pytest.fixture(scope="module")
 def roles(sample):
-    return {"decision_maker": sample.decision_maker, "nuisance": sample.oracle.joint, "random_state": 0}
+    return {
+        "decision_maker": sample.decision_maker,
+        "nuisance": sample.oracle.joint,
+        "propensity": "shares",
+        "random_state": 0,
+    }
 
 
 def guess(sample):

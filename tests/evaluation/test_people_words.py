@@ -12,7 +12,7 @@ def test_printed_results_speak_the_domain():
     data = sl.SelectiveLabels.from_arrays(
         X, seen, decision=decision, decision_maker=maker, vocabulary="lending"
     )
-    evaluator = sl.Evaluator(data, nuisance="logistic", random_state=0)
+    evaluator = sl.Evaluator(data, nuisance="logistic", propensity="shares", random_state=0)
     said = str(evaluator.deciders())
     assert "approved (expected)" in said
     assert "With 6 loan officers the spread" in said

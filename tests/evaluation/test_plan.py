@@ -160,7 +160,7 @@ def test_a_plan_needs_a_result():
 
 def test_a_lottery_that_is_not_predicted_is_not_passed_over_in_silence(data, sample):
     rule = (sample.X[:, 0] < 0).astype(int)
-    found = sl.evaluate(rule, data, metric="tpr", nuisance="logistic", random_state=0)
+    found = sl.evaluate(rule, data, metric="tpr", **QUICK)
     made = sl.plan(found, lottery=20)
     assert not any("at random" in each["way"] for each in made.rows)
     assert "What a lottery, or other decision-makers, would bring to tpr is not predicted" in str(made)

@@ -11,6 +11,7 @@ import selective_labels as sl
 from selective_labels.evaluation.policy import area_under, people_act_otherwise, warn_if_reversed
 
 COST = [[0, 1], [20, 0]]
+QUICK = {"nuisance": "logistic", "propensity": "shares", "random_state": 0}
 
 
 def drawn(n=600, direction=1.0, seed=0):
@@ -42,7 +43,7 @@ def test_people_who_test_where_risk_is_high_are_noticed():
 def test_a_comparison_with_people_says_so():
     risk, data = drawn()
     with pytest.warns(UserWarning, match="people accepted cases with higher scores"):
-        sl.compare(sl.Policy(risk), "human", data, cost=COST, nuisance="logistic", random_state=0)
+        sl.compare(sl.Policy(risk), "human", data, cost=COST, **QUICK)
 
 
 def test_words_turned_round_are_left_alone():
@@ -71,7 +72,5 @@ def test_the_difference_to_people_holds_the_truth_once_words_are_turned_round():
     def cost(tests):
         return np.where(tests, label == 0, 20 * (label == 1)).mean()
 
-    found = sl.compare(
-        sl.Policy(-risk), "human", data, pos_label=0, cost=COST, nuisance="logistic", random_state=0
-    )
+    found = sl.compare(sl.Policy(-risk), "human", data, pos_label=0, cost=COST, **QUICK)
     assert found.ci_lower <= cost(chosen) - cost(yes) <= found.ci_upper

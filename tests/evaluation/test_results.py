@@ -25,7 +25,12 @@ def sample():
 
 @pytest.fixture(scope="module")
 def options(sample):
-    return {"decision_maker": sample.decision_maker, "nuisance": sample.oracle.joint, "random_state": 0}
+    return {
+        "decision_maker": sample.decision_maker,
+        "nuisance": sample.oracle.joint,
+        "propensity": "shares",
+        "random_state": 0,
+    }
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from selective_labels.evaluation import fitted_table
 from selective_labels.evaluation.thresholds import METRICS, threshold_curve_of_sample
 from tests.evaluation.partitioned.tables import numbers
 
-QUICK = {"nuisance": "logistic", "cv": 2, "random_state": 0}
+QUICK = {"nuisance": "logistic", "propensity": "shares", "cv": 2, "random_state": 0}
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
 CASES = {
     "plain": {},

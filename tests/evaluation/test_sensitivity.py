@@ -388,6 +388,7 @@ def test_ends_come_in_order_on_samples_so_small_that_they_cross(seed, parameter)
         parameter=parameter,
         groups=np.arange(90) // 2,
         nuisance="logistic",
+        propensity="shares",
         threshold=0.5,
         random_state=seed,
     )

@@ -11,7 +11,7 @@ from selective_labels.datasets import make_decision_makers
 from selective_labels.evaluation.display import ENDS
 from tests.evaluation.partitioned.tables import folds_of, from_folder, in_memory, make_table, write
 
-QUICK = {"nuisance": "logistic", "random_state": 0}
+QUICK = {"nuisance": "logistic", "propensity": "shares", "random_state": 0}
 COST = [[0.0, 1.0], [3.0, 0.0]]
 # Simulation error of a critical value.
 CLOSE = 0.03

@@ -53,7 +53,7 @@ def others():
 
 @pytest.fixture(scope="module")
 def evaluator(cases):
-    return sl.Evaluator(cases.data, nuisance="logistic", random_state=0, n_jobs=1)
+    return sl.Evaluator(cases.data, nuisance="logistic", propensity="shares", random_state=0, n_jobs=1)
 
 
 def cautions(result):
