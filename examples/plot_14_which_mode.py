@@ -49,7 +49,7 @@ def accuracies(mirrored):
     return {name: eta[rows, model.predict(sample.X[new])].mean() for name, model in fitted.items()}
 
 
-table = pd.DataFrame({"as it is": accuracies(False), "turned round": accuracies(True)})
+table = pd.DataFrame({"as it is": accuracies(False), "reversed": accuracies(True)})
 print(table.round(3).to_string())
 
 # %%

@@ -1,4 +1,4 @@
-"""The protocol of results: every result is text, HTML, a frame and a plot."""
+"""The protocol of results: every result is text, HTML, a frame, and a table for a paper."""
 
 import json
 from abc import ABC, abstractmethod
@@ -29,31 +29,12 @@ def digits(value: float, significant: int = 4) -> str:
     return f"{value:.{significant}g}"
 
 
-class Display(ABC):
-    """A result that shows itself in a terminal (`text`) and in a notebook (`html`).
-
-    Both are written in neutral words, and shown in those of the table's domain.
-    """
-
-    _vocabulary: ClassVar[Vocabulary] = Vocabulary()
-
-    def in_words(self, vocabulary: Vocabulary) -> Self:
-        """The same result, shown in the words of a domain."""
-        spoken = copy(self)
-        object.__setattr__(spoken, "_vocabulary", vocabulary)  # results are frozen
-        return spoken
+class Tabular(ABC):
+    """A result that is a frame, and a table for a paper or a page."""
 
     @abstractmethod
     def to_frame(self) -> pd.DataFrame:
         """All numbers, one row each."""
-
-    @abstractmethod
-    def text(self) -> str:
-        """The result in words, as it is printed."""
-
-    @abstractmethod
-    def html(self) -> str:
-        """The same for a notebook."""
 
     def pasted(self) -> list[pd.DataFrame]:
         """Tables for a paper or a page: the whole frame, unless a result prints better ones."""
@@ -76,6 +57,29 @@ class Display(ABC):
             lines = [[cell.replace("|", r"\|") for cell in row] for row in (headings, *rows)]
             tables.append(markdown_table(lines[0], lines[1:]))
         return "\n\n".join([*tables, *([f"*Note.* {' '.join(self.notes())}"] if self.notes() else [])])
+
+
+class Display(Tabular):
+    """A result that shows itself in a terminal (`text`) and in a notebook (`html`).
+
+    Both are written in neutral words, and shown in those of the table's domain.
+    """
+
+    _vocabulary: ClassVar[Vocabulary] = Vocabulary()
+
+    def in_words(self, vocabulary: Vocabulary) -> Self:
+        """The same result, shown in the words of a domain."""
+        spoken = copy(self)
+        object.__setattr__(spoken, "_vocabulary", vocabulary)  # results are frozen
+        return spoken
+
+    @abstractmethod
+    def text(self) -> str:
+        """The result in words, as it is printed."""
+
+    @abstractmethod
+    def html(self) -> str:
+        """The same for a notebook."""
 
     def __str__(self) -> str:
         return self._vocabulary.say(self.text())

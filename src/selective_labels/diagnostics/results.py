@@ -475,6 +475,14 @@ class Diagnosis(Display):
         """Data frame with one row for each check."""
         return pd.DataFrame([vars(result) for result in self.results])
 
+    def pasted(self) -> list[pd.DataFrame]:
+        """Printed table of the checks."""
+        return [pd.DataFrame(_rows(self), columns=list(HEADINGS))]
+
+    def notes(self) -> list[str]:
+        """Verdicts on the assumptions, and the sample."""
+        return [*verdict_lines(self), _headline(self)]
+
     def plot(self, kind: str = "leniency", ax: Any = None) -> Any:
         """Draw one of five plots and return the matplotlib axes.
 

@@ -10,6 +10,7 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from selective_labels._display import Tabular
 from selective_labels._errors import InputError
 from selective_labels._validation import random_stream, require_choice
 from selective_labels.data.roles import HOLE
@@ -116,7 +117,7 @@ class RefusedOdds:
 
 
 @dataclass(frozen=True, eq=False)
-class RefusedOddsCurve:
+class RefusedOddsCurve(Tabular):
     """What a rule gains over the labeled rows alone, for each odds of the refused that may be true.
 
     Attributes
@@ -142,6 +143,10 @@ class RefusedOddsCurve:
     def to_frame(self) -> pd.DataFrame:
         """One row for each of the odds."""
         return pd.DataFrame({"odds": self.odds, "gain": self.gain})
+
+    def notes(self) -> list[str]:
+        """What the curve says, below a pasted table."""
+        return [str(self)]
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the gain over the odds, and the stated odds."""

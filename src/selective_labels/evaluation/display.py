@@ -64,8 +64,11 @@ def plot_intervals(
     if labels is None:
         labels = [f"{result.title} ({result.assumption})" for result in results]
     if ax is None:
+        # Sizes are for letters of ten points; a style for papers or slides has others.
+        scale = plt.rcParams["font.size"] / 10.0
         width = max(6.4, 3.2 + LETTER * max(map(len, labels)))
-        _, ax = plt.subplots(figsize=(width, 1.4 + 0.35 * len(results)), layout="constrained")
+        size = (scale * width, scale * (1.4 + 0.35 * len(results)))
+        _, ax = plt.subplots(figsize=size, layout="constrained")
     given = dict.fromkeys([*names(), *(result.assumption for result in results)])
     colours = {name: f"C{number}" for number, name in enumerate(given)}
     for height, result in enumerate(results):
@@ -80,7 +83,7 @@ def plot_intervals(
         ax.axvline(0.0, color="0.5", linewidth=1, linestyle="--")
     first = results[0]
     ax.set_xlabel(
-        f"thick: identified interval\nthin: {first.confidence_level:.4g} interval for the {_target(first)}"
+        f"thick: bounds\nthin: {100 * first.confidence_level:.4g} % interval for the {_target(first)}"
     )
     return ax
 

@@ -138,8 +138,8 @@ class Ladder(Display):
         return [*lines, f"Sample: {sample_text(first.sample)}"]
 
     def pasted(self) -> list[pd.DataFrame]:
-        """Return the frame without the sentences, which stand in the note."""
-        return [self.to_frame().drop(columns="sentence")]
+        """Return the printed table; the note says what every step assumes."""
+        return [pd.DataFrame(self.rows(), columns=["step", *HEADINGS[1:]])]
 
     def notes(self) -> list[str]:
         """Return the sentences below the printed table."""
@@ -173,9 +173,7 @@ class Ladder(Display):
         ax.set_yticks(range(len(self.steps)), [each.title for each in self.steps])
         ax.set_ylim(len(self.steps) - 0.5, -0.5)
         first = self.steps[0].evaluation
-        ax.set_xlabel(
-            f"{first.metric}\nthick: identified interval; thin: {100 * first.confidence_level:.4g} % interval"
-        )
+        ax.set_xlabel(f"{first.metric}\nthick: bounds; thin: {100 * first.confidence_level:.4g} % interval")
         return ax
 
     def text(self) -> str:

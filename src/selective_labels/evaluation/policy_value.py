@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.special import ndtr
 from scipy.stats import t as student
 
-from selective_labels._display import digits
+from selective_labels._display import Tabular, digits
 from selective_labels._errors import UndefinedError
 from selective_labels._vocabulary import ACCEPT, INSPECT
 from selective_labels.evaluation.metrics import SHARE_ROUNDING
@@ -280,7 +280,7 @@ class _Laid:
 
 
 @dataclass(frozen=True, eq=False)
-class CutOffs:
+class CutOffs(Tabular):
     """Thresholds of one score, compared by worst-case cost and worst-case regret.
 
     Attributes
