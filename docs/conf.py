@@ -60,6 +60,16 @@ html_theme = "furo"
 html_title = "selective-labels"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "versions.html",
+        "sidebar/scroll-end.html",
+    ]
+}
 html_extra_path = ["llms.txt"]
 html_show_sphinx = False
 html_copy_source = False

@@ -1,4 +1,4 @@
-"""Learn and evaluate classifiers when labels exist only where someone decided in favour."""
+"""Learn and evaluate classifiers when labels exist only where a decision was yes."""
 
 from importlib import import_module
 from importlib.metadata import version

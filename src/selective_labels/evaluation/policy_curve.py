@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -271,7 +272,7 @@ class PolicyCurve(Described):
         if measure in self.decision_makers:
             makers = self.decision_makers
             ax.plot(makers["acceptance"], makers[measure], ".", color="0.4", label="decision-makers")
-        ax.set(xlabel="share accepted", ylabel=WORDS[measure])
+        ax.set(xlabel="share accepted", ylabel=fill(WORDS[measure], 40))
         ax.legend(fontsize="small")
         return ax
 
