@@ -462,7 +462,7 @@ def advice_request(
     if data.panels is not None:
         raise InputError.about("share_labels", "is not possible with advice: give one row for each case.")
     refuse_pending(data, "advice")
-    arm = _read_shown(read_column(question.shown, "shown", data))
+    arm = _read_shown(read_column(question.shown, "shown", data), data)
     advice, cuts = _read_advice(read_column(question.advice, "advice", data), question.high, data)
     event = class_code(request.pos_label, data.classes)
     measures = _measures(data, event, request.cost)
@@ -548,7 +548,7 @@ def _measures(data: SelectiveLabels, event: int, cost: Any) -> list[PolicyMeasur
     return [*found, PolicyMeasure(LOSS, harm.accepted + errors.accepted, harm.refused + errors.refused)]
 
 
-def _read_shown(column: pd.Series) -> np.ndarray:
+def _read_shown(column: pd.Series, data: SelectiveLabels) -> np.ndarray:
     """Return 1 where the advice was shown and 0 elsewhere."""
     values = set(column.unique().tolist())
     if not values <= {0, 1}:
@@ -558,7 +558,12 @@ def _read_shown(column: pd.Series) -> np.ndarray:
         raise InputError.about(
             "shown", f"is {int(values.pop())} in every case: without both arms there is nothing to compare."
         )
-    return column.to_numpy().astype(int)
+    arm = column.to_numpy().astype(int)
+    if (arm == data.row_decision).all() or (arm != data.row_decision).all():
+        raise InputError.about(
+            "shown", "says what was decided in every case: give whether the advice was shown."
+        )
+    return arm
 
 
 def _read_advice(

@@ -391,8 +391,8 @@ class Deciders(Described):
         return [
             f"At the same rate the score does better than {low:.0%} to {high:.0%} of the "
             f"{words.decision_makers} ({self.confidence_level:.0%} interval {left:.0%} to {right:.0%}). "
-            f"{listed:,} can be named: at most {FALSE_SHARE:.0%} of these names are wrong on average "
-            "(Benjamini and Hochberg)."
+            f"{listed if listed else 'None'} of them can be named if at most {FALSE_SHARE:.0%} of the names "
+            "may be wrong on average (Benjamini and Hochberg)."
         ]
 
     def plot(self, kind: str = CATERPILLAR, ax: Any = None) -> Any:
