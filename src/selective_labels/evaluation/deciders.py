@@ -37,6 +37,8 @@ from selective_labels.nuisance.cross_fit import CrossFit
 
 # The variance of a decision-maker with few cases counts this many cases of the average one.
 PRIOR_CASES = 10.0
+# For ranks it counts this many: an extreme estimate must not look sure because its own cases vary little.
+RANK_CASES = 40.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -518,7 +520,7 @@ def deciders_request(
         leniency=leniency,
         failures=failures,
         excess=excess,
-        ranks=_ranks(excess, data.vocabulary, seed, confidence_level),
+        ranks=_ranks(effects, data.vocabulary, seed, confidence_level),
         against_score=against,
         pos_label=data.classes.tolist()[event],
         confidence_level=confidence_level,
@@ -528,12 +530,18 @@ def deciders_request(
     )
 
 
-def _ranks(excess: Shrunken, vocabulary: Vocabulary, seed: int, level: float) -> Ranks:
-    """Ranks by excess: the smallest first, or the largest where a yes is meant to find the event."""
-    if vocabulary.means != INSPECT:
-        return Ranks.of(excess, seed, level)
-    turned = Shrunken(-excess.value, excess.error, -excess.upper, -excess.lower, excess.spread)
-    return Ranks.of(turned, seed, level)
+def _ranks(effects: DeciderEffects, vocabulary: Vocabulary, seed: int, level: float) -> Ranks:
+    """Ranks by excess: the smallest first, or the largest where a yes is meant to find the event.
+
+    Somebody with few cases and no event has both an extreme estimate and a variance that looks small, so
+    variances lean on the average one, as if it had been seen in `RANK_CASES` cases.
+    """
+    size = effects.effective
+    per_case = size * effects.excess_error**2
+    leaning = (size * per_case + RANK_CASES * np.average(per_case, weights=size)) / (size + RANK_CASES)
+    errors = np.sqrt(leaning / size)
+    sign = -1.0 if vocabulary.means == INSPECT else 1.0
+    return Ranks.of(sign * effects.excess, errors, seed, level)
 
 
 def _described(sample: ScoredSample, assumption: str, rows: np.ndarray) -> Sample:

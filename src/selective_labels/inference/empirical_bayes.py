@@ -11,6 +11,8 @@ from selective_labels._errors import UndefinedError
 from selective_labels.identification.bounds import Array
 
 N_DRAWS = 2000
+# Values of the spread between decision-makers that ranks are averaged over.
+N_SPREADS = 100
 # Samples are taken in parts, so that arrays of samples and estimates stay small.
 NUMBERS_AT_ONCE = 100_000
 # Values of the squared bias at which critical values are computed; between them they are interpolated.
@@ -180,17 +182,27 @@ class Ranks:
     upper: np.ndarray
 
     @classmethod
-    def of(cls, shrunken: Shrunken, seed: int, level: float = 0.95) -> "Ranks":
-        """Draw from N(θ*_j, w_j σ_j²), and rank each draw.
+    def of(cls, estimates: Array, errors: Array, seed: int, level: float = 0.95) -> "Ranks":
+        """Draw A given all estimates, then θ_j from N(w_j θ̂_j, w_j σ_j²), and rank each draw.
+
+        P(A | θ̂) ∝ Π_j N(θ̂_j; 0, A + σ_j²) with a flat prior of √A. One value of A would claim to know how
+        much the θ_j differ, and the probabilities to be among the best would be too extreme.
 
         Examples
         --------
-        >>> found = Ranks.of(Shrunken.of(np.arange(20.0), np.full(20, 0.01)), seed=0)
+        >>> found = Ranks.of(np.arange(20.0) - 9.5, np.full(20, 0.01), seed=0)
         >>> found.best_tenth[:3].tolist(), int(found.lower[4]), int(found.upper[4])
         ([1.0, 1.0, 0.0], 5, 5)
         """
-        number = len(shrunken.value)
-        draws = np.random.default_rng(seed).normal(shrunken.value, shrunken.error, (N_DRAWS, number))
+        number, generator, noise = len(estimates), np.random.default_rng(seed), errors**2
+        widest = 3.0 * max(Shrunken.of(estimates, errors).spread, float(np.sqrt(np.mean(estimates**2))))
+        spreads = (np.arange(N_SPREADS) + 0.5) / N_SPREADS * widest
+        total = spreads[:, None] ** 2 + noise
+        likelihood = -0.5 * np.sum(np.log(total) + estimates**2 / total, axis=1)
+        chance = np.exp(likelihood - likelihood.max())
+        variance = generator.choice(spreads, N_DRAWS, p=chance / chance.sum())[:, None] ** 2
+        weight = variance / (variance + noise)
+        draws = weight * estimates + np.sqrt(weight) * errors * generator.normal(size=(N_DRAWS, number))
         order, rank = draws.argsort(axis=1), np.empty(draws.shape, dtype=np.int32)
         np.put_along_axis(rank, order, np.arange(1, number + 1, dtype=np.int32)[None], axis=1)
         tail = (1.0 - level) / 2.0
