@@ -7,7 +7,7 @@ THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PUBLISHED ?= ../shared/published
 
 
-.PHONY: fuzz test-oldest demo test coverage test-statistical mutants bench bench-check study lint docs picture archives clean
+.PHONY: fuzz test-oldest demo test tests coverage test-statistical mutants bench bench-check study lint docs picture archives clean
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -22,7 +22,11 @@ lint: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint
+# mypy computes on one core, so it runs beside the tests and not before them.
+test: .venv/installed
+	$(MAKE) --no-print-directory --jobs 2 lint tests
+
+tests: .venv/installed
 	$(THREADS) $(BIN)/python -m pytest --numprocesses 2 --dist worksteal --quiet
 
 # Lines and branches that the tests reach, file by file.

@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import TypeVar
 
 import joblib
@@ -72,9 +73,15 @@ def _required(report: Report) -> Report:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_remembered() -> None:
-    """What one test identified is not at hand in another."""
-    identified.forget()
+def _nothing_is_remembered(request: pytest.FixtureRequest) -> None:
+    """What one test identified is not at hand in another, but in the same file where it says so."""
+    if request.node.get_closest_marker("remembers") is None or _remembering != [request.path]:
+        identified.forget()
+    _remembering[:] = [request.path]
+
+
+# The file whose tests ran last.
+_remembering: list[Path] = []
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -17,6 +17,8 @@ from selective_labels.datasets import make_decision_makers
 from selective_labels.estimators import tilt_mode
 from tests.estimators.samples import fit, quick
 
+pytestmark = pytest.mark.remembers
+
 COST = [[0.0, 1.0], [3.0, 0.0]]
 
 

@@ -12,6 +12,8 @@ from selective_labels import DiagnosticWarning, InputError
 from selective_labels.datasets import make_decision_makers, make_tilted
 from tests.estimators.samples import fit, quick
 
+pytestmark = pytest.mark.remembers
+
 RECORDED_TILT = [-0.463200733257824, 0.10818793416328566, 0.35501279909453815]
 RECORDED_PROBABILITIES = [0.25016532205775, 0.7049359126759829]
 COST = np.array([[0.0, 1.0, 4.0], [2.0, 0.0, 1.0], [1.0, 3.0, 0.0]])
