@@ -239,7 +239,7 @@ def deciders_verdict(found: Deciders) -> str:
     return (
         f"Of {len(found):,} {words.decision_makers}, {apart('leniency'):,} stand out in how often their "
         f"{words.cases} are {words.yes_past}, and {apart('excess'):,} in the outcomes of these, beyond what "
-        f"comparable {words.cases} explain ({_level(found)} intervals after shrinkage)."
+        f"comparable {words.cases} explain ({found.confidence_level:.0%} intervals after shrinkage)."
     )
 
 
