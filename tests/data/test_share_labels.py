@@ -154,7 +154,7 @@ def test_results_say_what_the_instrument_is():
     sample, data = shared()
     result = sl.evaluate((sample.X[:, 0] > 0).astype(int), data, **QUICK)
     assert "the panel that saw it" in repr(result)
-    assert "how many, must have nothing to do with the label" in repr(result)
+    assert "how many, must be independent of the label" in repr(result)
     assert f"{len(sample.y):,} rows" in repr(result)
 
 

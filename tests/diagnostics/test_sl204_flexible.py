@@ -31,7 +31,7 @@ def test_products_and_steps_are_found(shape):
     drawn = designs.assigned_by_shape(2000, 8, seed(), shape=shape)
     result = FLEXIBLE_CHECK(context_of(drawn))
     assert result.p_value < 1e-6
-    assert "points more than the share" in result.message
+    assert "points more probability than overall shares" in result.message
     quick = quick_assignment(data_of(drawn), 0)
     assert quick.status == "violated"
     assert "\n" not in quick.message

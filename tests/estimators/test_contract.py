@@ -230,7 +230,7 @@ def test_a_decision_maker_without_labels_is_averaged_in(baseline):
         ({"y": np.where(np.arange(300) < 9, 2, -1)}, "only one class"),
         ({"y": np.zeros(299)}, "equal length"),
         ({"decision": np.ones(300)}, None),
-        ({"y": [None] * 300, "decision": np.ones(300)}, "holes where decision is 1"),
+        ({"y": [None] * 300, "decision": np.ones(300)}, "is missing where decision is 1"),
         ({"sample_weight": -np.ones(300)}, "sample_weight is negative"),
         ({"decision_maker": [None] * 300}, "decision_maker is missing"),
         ({"groups": np.zeros(7)}, "equal length"),
