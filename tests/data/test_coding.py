@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from selective_labels import InputError
-from selective_labels.data.coding import TableCoding, coded_features, not_numbers
+from selective_labels.data.coding import TableCoding, coded_features, column_names, not_numbers
 from selective_labels.data.features import CATEGORY, DATE, NUMBER
 
 COLUMNS = {
@@ -204,3 +204,23 @@ def test_what_cannot_be_a_feature_is_named(table, message):
     with pytest.raises(InputError, match=message) as caught:
         coded_features(table())
     assert caught.value.argument == "X"
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.zeros(3, dtype=[("age", float), ("debt", float)]), "X is a structured array; give a table"),
+        (np.zeros(3), r"1D array as X; give X.reshape\(-1, 1\)"),
+        (pd.Series([1.0, 2.0]), "X is one column; give a table"),
+        (pd.DataFrame({"age": [1.0], "debt": [np.inf]}), "holds infinity or .* in column 'debt'"),
+    ],
+)
+def test_what_is_no_table_is_one_sentence(X, message):
+    with pytest.raises(InputError, match=message) as caught:
+        coded_features(X)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("container", [pd.DataFrame, polars_table, arrow_table])
+def test_names_of_columns(container):
+    assert column_names(container(COLUMNS)) == list(COLUMNS)

@@ -423,3 +423,23 @@ def test_coded_like_another_table():
     assert_array_equal(coded.decision_maker_codes, [2, 1, -1, 1, 2, -1])  # "z" is not in that table
     with pytest.raises(ValueError, match="'yes'"):
         data.coded_like(np.array(["maybe", "no"]), np.array(["a"]))
+
+
+@pytest.mark.parametrize("text", ["", " ", "nan", "<NA>"])
+def test_the_text_of_a_missing_label_is_no_class(text):
+    labels = np.array(["good", text, "bad", text])
+    with pytest.raises(InputError, match=r"^y holds the text .* in 2 rows \(1, 3\): make it None"):
+        SelectiveLabels.from_arrays(np.eye(4), labels, decision_maker=list("abab"))
+    decided = SelectiveLabels.from_arrays(
+        np.eye(4), labels, decision=[1, 0, 1, 0], decision_maker=list("abab")
+    )
+    assert decided.classes.tolist() == ["bad", "good"]  # a label where the decision is a no is not read
+
+
+def test_checks_in_fit_know_names_and_dates():
+    days = pd.date_range("2024-01-01", periods=200).repeat(3)
+    frame = pd.DataFrame({"opened": days, "age": 1.0, "label": 1.0, "who": "a"})
+    data = SelectiveLabels.from_frame(frame, label="label", decision_maker="who")
+    assert data.bare().feature_names == data.feature_names
+    assert data.bare().kinds == data.kinds
+    assert_array_equal(data.bare().columns_given, data.columns_given)

@@ -184,6 +184,16 @@ def test_shares_of_groups_are_those_of_the_column():
         sl.evaluate(0, data, assumption=INSTRUMENT & Prevalence(1, (("east", 0.1),), by="region"), cv=2)
 
 
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_groups_of_a_share_in_tables_of_any_library(library):
+    module = pytest.importorskip(library, reason=f"optional: {library}")
+    table = getattr(module, "table", None) or module.DataFrame
+    columns = {"region": ["north", "south", "north"], "failed": [0, 1, None]}
+    data = sl.SelectiveLabels.from_frame(table(columns), label="failed")
+    (share,) = Prevalence(1, (("north", 0.5),), by="region").shares(data)
+    assert share.rows.tolist() == [True, False, True]
+
+
 def test_a_subgroup_knows_the_share_of_everybody():
     """What the others may take of the share is left to the subgroup, and no more."""
     cells = CellMoments(1, 2)

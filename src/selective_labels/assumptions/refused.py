@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+import narwhals as nw
 import numpy as np
 
 from selective_labels._errors import InputError
@@ -422,10 +423,13 @@ class Prevalence(Part):
         return tuple(found)
 
     def _column(self, data: Population) -> "pd.Series":
-        if self.by not in getattr(data.X, "columns", ()):
+        import pandas as pd
+
+        table = nw.from_native(data.X, eager_only=True, pass_through=True)
+        if self.by not in getattr(table, "columns", ()):
             raise InputError(f"Prevalence by {self.by!r} needs features in a table with this column.", "X")
-        column: pd.Series = data.X[self.by]
-        return column
+        column = table[self.by].to_native()
+        return column if isinstance(column, pd.Series) else pd.Series(table[self.by].to_list())
 
 
 def in_group(column: "pd.Series", group: Any) -> np.ndarray:

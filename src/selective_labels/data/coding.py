@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -48,6 +48,8 @@ class TableCoding:
     calendar : tuple of (int, str)
         Calendar parts that follow the columns: the number of the date column, and "weekday", "month" or
         "hour". A part is used if two of its values have ten rows each.
+    columns : tuple of str
+        Names of the columns.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class TableCoding:
     kinds: tuple[str, ...]
     vocabularies: dict[int, tuple[str, ...]]
     calendar: tuple[tuple[int, str], ...] = ()
+    columns: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, X: Any, kinds: Sequence[str] | None = None) -> "TableCoding | None":
@@ -85,7 +88,7 @@ class TableCoding:
             for number, column in enumerate(table.iter_columns())
             if kinds[number] == DATE and not _holds_durations(column)
         }
-        return cls(kinds, vocabularies, varying_parts(dates))
+        return cls(kinds, vocabularies, varying_parts(dates), tuple(table.columns))
 
     @property
     def categorical(self) -> tuple[int, ...]:
@@ -156,7 +159,7 @@ class TableCoding:
             rows, codes = pd.factorize(features[:, number])  # NaN gets the code -1
             vocabularies[number] = tuple(words[int(code)] for code in codes)
             features[:, number] = np.where(rows < 0, np.nan, rows)
-        return TableCoding(self.kinds, vocabularies, parts), features
+        return replace(self, vocabularies=vocabularies, calendar=parts), features
 
     def _code_column(self, number: int, column: nw.Series, kind: str) -> np.ndarray:
         expected = self.kinds[number]
@@ -267,14 +270,25 @@ def features_or_none(X: Any, y: Any, kinds: Sequence[str] | None) -> tuple[np.nd
 def as_numbers(X: Any) -> np.ndarray:
     """Features as a float array, which may hold NaN. Errors of scikit-learn become :class:`InputError`."""
     try:
-        checked = check_array(dense(X), dtype="numeric", ensure_all_finite="allow-nan")
+        checked = check_array(dense(X), dtype="numeric", ensure_all_finite=False)
         numbers = checked.astype(float, copy=False)
     except ValueError as error:
-        raise InputError(str(error), "X") from None
+        raise InputError(_plain_reason(X, error), "X") from None
     except OverflowError:
         raise InputError.about("X", "holds a whole number that is too large; rescale it.") from None
-    refuse_huge_numbers(numbers)
+    refuse_huge_numbers(numbers, column_names(X))
     return numbers
+
+
+def _plain_reason(X: Any, error: ValueError) -> str:
+    """What scikit-learn says of an array, in one sentence where it quotes the whole array."""
+    if isinstance(X, np.ndarray) and X.dtype.names:
+        return "X is a structured array; give a table, such as pandas.DataFrame(X)."
+    if isinstance(X, pd.Series):
+        return "X is one column; give a table, such as X.to_frame()."
+    if str(error).startswith("Expected 2D array, got 1D array"):
+        return "Expected 2D array, got 1D array as X; give X.reshape(-1, 1) if it is one feature."
+    return str(error)
 
 
 def dense(X: Any) -> Any:
@@ -306,23 +320,27 @@ def dense(X: Any) -> Any:
     return pd.concat(written, axis=1)
 
 
-def refuse_huge_numbers(numbers: np.ndarray) -> None:
+def refuse_huge_numbers(numbers: np.ndarray, names: Sequence[str] | None = None) -> None:
     """Raise :class:`InputError` if the squares of the numbers, which linear models form, may overflow.
 
     Examples
     --------
-    >>> refuse_huge_numbers(np.array([[1.0, -1e300]]))
+    >>> refuse_huge_numbers(np.array([[1.0, -1e300]]), ["age", "debt"])
     Traceback (most recent call last):
     ...
-    selective_labels._errors.InputError: X holds numbers beyond 1e+100 in column 1; rescale.
+    selective_labels._errors.InputError: X holds infinity or numbers beyond 1e+100 in column 'debt'; ...
     """
     if numbers.dtype.kind != "f" or not numbers.size:
         return
     with np.errstate(invalid="ignore"):
         too_large = (np.abs(numbers) > LARGEST_NUMBER).any(axis=0)
     if too_large.any():
-        column = int(too_large.argmax())
-        raise InputError.about("X", f"holds numbers beyond {LARGEST_NUMBER:g} in column {column}; rescale.")
+        place = int(too_large.argmax())
+        raise InputError.about(
+            "X",
+            f"holds infinity or numbers beyond {LARGEST_NUMBER:g} in column "
+            f"{place if names is None else repr(names[place])}; rescale it, or make such values missing.",
+        )
 
 
 def as_table(X: Any) -> nw.DataFrame | None:
@@ -351,11 +369,24 @@ def not_numbers(X: Any) -> list[str]:
 def refuse_repeated_names(frame: Any) -> None:
     """Raise :class:`InputError` if two columns of a frame have the same name."""
     refuse_what_is_no_table(frame)
-    columns = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
-    names = pd.Series([] if columns is None else list(columns), dtype=object)
+    names = pd.Series(column_names(frame) or [], dtype=object)
     repeated = sorted(set(names[names.duplicated()].map(repr)))
     if repeated:
         raise InputError(f"The table has several columns named {', '.join(repeated)}; rename them.", "X")
+
+
+def column_names(table: Any) -> list[Any] | None:
+    """Names of the columns of a table of any library; None for an array.
+
+    Examples
+    --------
+    >>> column_names(pd.DataFrame({"age": [31]})), column_names(np.ones((1, 1)))
+    (['age'], None)
+    """
+    # The `columns` of a pyarrow table are its values.
+    columns = getattr(table, "column_names", None)
+    columns = getattr(table, "columns", None) if columns is None else columns
+    return None if columns is None or callable(columns) else list(columns)
 
 
 def _numbers(column: nw.Series) -> np.ndarray:
@@ -465,8 +496,7 @@ def split_roles(
 
 def refuse_odd_names(frame: Any, request: Sequence[Any] = ()) -> None:
     """Raise :class:`InputError` if a column name is not text, because roles refer to columns by text."""
-    columns: Any = getattr(frame, "column_names", None) or getattr(frame, "columns", ())
-    for name in [*columns, *(each for each in request if each is not None)]:
+    for name in [*(column_names(frame) or ()), *(each for each in request if each is not None)]:
         if not isinstance(name, str):
             raise InputError(
                 f"The table has a column named {name!r}, which is no text; rename its columns, such as by "

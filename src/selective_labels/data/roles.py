@@ -23,6 +23,10 @@ PENDING_REMEDY = (
 )
 
 
+# Texts of missing values. "None" is not among them, because it may be a class: "nothing was found".
+MISSING_AS_TEXT = {"", "nan", "NaN", "NaT", "<NA>"}
+
+
 class GivenRoles(NamedTuple):
     """Values for each role other than features and label, as given by the user; None where not given.
 
@@ -299,6 +303,7 @@ def _label_codes(labels: pd.Series, seen: np.ndarray) -> tuple[np.ndarray, np.nd
             "y", "has no label at all: every label is missing, so there is nothing to learn from."
         )
     values = label_values(labels[seen])
+    _refuse_missing_as_text(labels, seen)
     if values.dtype.kind == "f" and np.isinf(values).any():
         raise InputError("Input y contains infinity; labels must be classes.", "y")
     if values.dtype.kind in "mM" or isinstance(values.flat[0], (date, time, timedelta)):
@@ -318,6 +323,27 @@ def _label_codes(labels: pd.Series, seen: np.ndarray) -> tuple[np.ndarray, np.nd
     codes = np.full(len(labels), HOLE)
     codes[seen] = inverse
     return codes, classes
+
+
+def _refuse_missing_as_text(labels: pd.Series, seen: np.ndarray) -> None:
+    """Raise if an observed label is an empty text or the text of a missing value, as NumPy writes it.
+
+    `np.where(known, "bad", np.nan)` is such a column: its missing labels would be a class of their own.
+    """
+    if labels.dtype.kind in "biufcmM":
+        return
+    texts = [
+        value.strip() if flag and isinstance(value, str) else None
+        for value, flag in zip(labels, seen, strict=True)
+    ]
+    written = sorted({text for text in texts if text is not None} & MISSING_AS_TEXT)
+    if written:
+        refuse_rows(
+            np.isin(np.array(texts, dtype=object), written),
+            "y",
+            f"holds the text {written[0]!r}",
+            "make it None if the label is missing, else give the class a name",
+        )
 
 
 def label_values(visible: pd.Series) -> np.ndarray:

@@ -16,7 +16,7 @@ from selective_labels._validation import ColumnRoles, as_seed, split_keywords
 from selective_labels._vocabulary import ACCEPT, INSPECT, Vocabulary
 from selective_labels.data.coding import (
     TableCoding,
-    as_table,
+    column_names,
     dense,
     features_or_none,
     names_of,
@@ -204,8 +204,8 @@ def _features(data: "SelectiveLabels") -> str:
     kinds = Counter(data.kinds)
     words = [f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in kinds.items()]
     counts = ", ".join(words).replace("categorys", "categories") or "none"
-    names = getattr(data.X, "columns", getattr(data.X, "column_names", None))
-    return counts if names is None or callable(names) else f"{counts} ({several([str(n) for n in names])})"
+    names = column_names(data.X)
+    return counts if names is None else f"{counts} ({several([str(n) for n in names])})"
 
 
 class FromPartitions:
@@ -547,10 +547,9 @@ class SelectiveLabels(FromPartitions):
     @property
     def feature_names(self) -> list[str]:
         """Name of every feature: the column's, "weekday of opened" for a part of a date, or x0, x1, ..."""
-        table = None if self.coding is None or self.X is None else as_table(self.X)
-        if self.coding is None or table is None:
+        if self.coding is None:
             return [f"x{number}" for number in range(self.features.shape[1])]
-        return self.coding.names(table.columns)
+        return self.coding.names(self.coding.columns)
 
     def coded_like(self, classes: np.ndarray, decision_makers: np.ndarray) -> "SelectiveLabels":
         """Recode the rows with the classes and decision-makers of another table.
@@ -641,8 +640,11 @@ class SelectiveLabels(FromPartitions):
         return self.take(np.sort(train)).compact(), self.take(np.sort(test)).compact()
 
     def bare(self) -> "SelectiveLabels":
-        """Keep only the arrays that models need, so that the object is small to send and to store."""
-        return replace(self, X=None, assignment_function=None, coding=None, names={}, given_weight=None)
+        """Keep what models and their checks need: arrays, and the coding with names and dates.
+
+        The object is small to send and to store.
+        """
+        return replace(self, X=None, assignment_function=None, names={}, given_weight=None)
 
     @classmethod
     def from_frame(

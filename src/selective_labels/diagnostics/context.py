@@ -457,7 +457,7 @@ class Context:
     @cached_property
     def model_data(self) -> SelectiveLabels:
         """Rows that models are fitted on, with the features that models use."""
-        whole = replace(self.data.bare(), features=self.model_features)
+        whole = replace(self.data.bare(), features=self.model_features, coding=None)
         return whole if len(self.model_rows) == len(whole) else whole.take(self.model_rows)
 
     @cached_property
@@ -516,7 +516,7 @@ def _varying(data: SelectiveLabels) -> SelectiveLabels:
     if len(kept) == data.features.shape[1]:
         return data
     categorical = tuple(place for place, number in enumerate(kept) if number in data.categorical)
-    return replace(data.bare(), features=data.features[:, kept], categorical=categorical)
+    return replace(data.bare(), features=data.features[:, kept], categorical=categorical, coding=None)
 
 
 def _varies(column: np.ndarray) -> bool:

@@ -10,6 +10,7 @@ import pandas as pd
 from selective_labels._errors import InputError
 from selective_labels._parallel import with_progress
 from selective_labels.assumptions.base import Assumption
+from selective_labels.data.coding import column_names
 from selective_labels.data.reading import LENIENCY, Table, with_instrument
 from selective_labels.data.roles import as_series, refuse_strange_cells
 from selective_labels.data.selective_labels import SelectiveLabels, class_code, require_two_classes
@@ -363,11 +364,15 @@ class FittedRows:
         return "predictions" if np.ndim(given) else repr(given)
 
 
+# Each pair of subgroups has a gap, so their number grows with the square.
+MOST_SUBGROUPS = 100
+
+
 def named_column(given: Any, name: str, data: SelectiveLabels) -> Any:
     """Look up the column that a string names, a feature or the strata; anything else is returned as given."""
     if not isinstance(given, str):
         return given
-    if given in map(str, getattr(data.X, "columns", ())):
+    if given in map(str, column_names(data.X) or ()):
         return data.X[given]
     if data.stratum_labels is not None and data.names.get("strata") == given:
         return data.stratum_labels[data.strata]
@@ -394,7 +399,14 @@ def read_subgroups(by: Any, n_samples: int) -> dict[Any, np.ndarray]:
     if column.isna().any():
         raise InputError.about("by", f"is missing in {column.isna().sum()} rows: give every case a subgroup.")
     values = column.to_numpy()
-    return {label: values == label for label in np.unique(values).tolist()}
+    labels = np.unique(values).tolist()
+    if len(labels) > MOST_SUBGROUPS:
+        raise InputError.about(
+            "by",
+            f"has {len(labels):,} different values, and {MOST_SUBGROUPS} are possible; merge them, such as "
+            "into ranges by pandas.qcut.",
+        )
+    return {label: values == label for label in labels}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -315,6 +315,7 @@ def read_predictions(
     if hasattr(given, "predict"):
         return ClassifierPredictions(given, rows_to_predict(given, data), data.classes, name)
     if np.ndim(given) == 0:
+        _refuse_what_predicts_nothing(given, data, name)
         return ArrayPredictions(np.full(len(data), given), data.classes, name)
     values = np.asarray(given)
     if values.ndim == 2 and values.shape[1] == 1:
@@ -326,6 +327,16 @@ def read_predictions(
             name, f"predictions have {len(values)} rows and X has {len(data)}; they must be of equal length."
         )
     return ArrayPredictions(values, data.classes, name)
+
+
+def _refuse_what_predicts_nothing(given: Any, data: SelectiveLabels, name: str) -> None:
+    """Raise an error for a function, and for the name of a column, unless a class has that name."""
+    if callable(given):
+        raise _wrong(name, "a function is given; give its predictions, one for each case.")
+    if isinstance(given, str) and given not in data.classes.tolist():
+        raise _wrong(
+            name, f"{given!r} is neither a class nor 'human'; give one prediction for each case, not a name."
+        )
 
 
 def rows_to_predict(classifier: Any, data: SelectiveLabels) -> Any:
