@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import norm, t
+from sklearn.linear_model import LogisticRegression
 
 from selective_labels import DiagnosticWarning, evaluate
 from selective_labels.assumptions import Instrument, named, names
@@ -301,6 +302,8 @@ BAD = [
     ({"by": np.zeros(5)}, "by has 5 rows and X has 2000"),
     ({"by": np.arange(2000) % 101}, "by has 101 different values, and 100 are possible"),
     ({"predictions": lambda X: X[:, 0] > 0}, "a function is given; give its predictions"),
+    ({"predictions": LogisticRegression}, "the type LogisticRegression is given; give a fitted model"),
+    ({"assumption": Instrument}, r"assumption Instrument is a class; write Instrument\(...\)"),
     ({"predictions": "score"}, "'score' is neither a class nor 'human'"),
     ({"assumption": "exogenous"}, "assumption 'exogenous' is not one of 'none', 'instrument'"),
     ({"interval": "both"}, "interval='both' is not one of 'parameter', 'set'"),

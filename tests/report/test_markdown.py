@@ -109,6 +109,11 @@ def test_a_model_card_says_what_auto_did(fitted):
     assert "all classes count alike" in card
 
 
+def test_a_card_is_of_a_fitted_learner():
+    with pytest.raises(InputError, match="model is a HeckmanClassifier; a card describes a fitted UCLC"):
+        model_card(sl.HeckmanClassifier())
+
+
 def test_without_a_browser_one_sentence_says_what_to_do(monkeypatch):
     monkeypatch.setattr(pdf_module.shutil, "which", lambda name: None)
     with pytest.raises(InputError, match=r"none was found: write an \.html page"):

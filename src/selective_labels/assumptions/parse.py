@@ -96,6 +96,10 @@ def named(assumption: object, besides: tuple[str, ...] = ()) -> Assumption:
         return assumption
     if isinstance(assumption, Part | Combination):
         return whole(assumption)
+    if isinstance(assumption, type):
+        raise InputError(
+            f"assumption {assumption.__name__} is a class; write {assumption.__name__}(...).", "assumption"
+        )
     words = ", ".join(map(repr, (*(each.name for each in by_name()), *besides)))
     raise InputError(f"assumption {assumption!r} is not one of {words}.", "assumption")
 

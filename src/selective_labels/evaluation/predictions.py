@@ -312,7 +312,7 @@ def read_predictions(
     """
     if is_human(given):
         return HumanPredictions(data, data.classes, class_code(pos_label, data.classes))
-    if hasattr(given, "predict"):
+    if hasattr(given, "predict") and not isinstance(given, type):
         return ClassifierPredictions(given, rows_to_predict(given, data), data.classes, name)
     if np.ndim(given) == 0:
         _refuse_what_predicts_nothing(given, data, name)
@@ -330,7 +330,11 @@ def read_predictions(
 
 
 def _refuse_what_predicts_nothing(given: Any, data: SelectiveLabels, name: str) -> None:
-    """Raise an error for a function, and for the name of a column, unless a class has that name."""
+    """Raise an error for a function, a type, and the name of a column, unless a class has that name."""
+    if isinstance(given, type):
+        raise _wrong(
+            name, f"the type {given.__name__} is given; give a fitted model, {given.__name__}().fit(...)."
+        )
     if callable(given):
         raise _wrong(name, "a function is given; give its predictions, one for each case.")
     if isinstance(given, str) and given not in data.classes.tolist():

@@ -548,7 +548,7 @@ def chosen_assumptions(
             if (has_instrument or not each.needs_decision_makers)
             and (each.takes_worst_case or not worst_case)
         ]
-    wanted: list[object] = [assumption] if isinstance(assumption, str | Assumption) else [*assumption]
+    wanted: list[object] = [assumption] if isinstance(assumption, str | type | Assumption) else [*assumption]
     # Pass an empty list on as a whole, so that the error message shows it.
     return [named(each, besides=(ALL,)) for each in wanted or [wanted]]
 

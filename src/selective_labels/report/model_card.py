@@ -4,6 +4,7 @@ from importlib.metadata import version
 from typing import Any
 
 from selective_labels._display import digits
+from selective_labels._errors import InputError
 from selective_labels.report.markdown import escaped, table
 
 MODES = {
@@ -45,6 +46,10 @@ def model_card(model: Any, data: Any = None, *, title: str = "Model card") -> st
     >>> "worst-case regret" in card, "2,000 cases" in card
     (True, True)
     """
+    if not hasattr(model, "mode"):
+        raise InputError.about(
+            "model", f"is a {type(model).__name__}; a card describes a fitted UCLClassifier."
+        )
     parts = [
         f"# {escaped(title)}",
         "## What it is",
