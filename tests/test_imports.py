@@ -35,7 +35,6 @@ KNOWS: dict[str, set[str]] = {
         "diagnostics",
         "estimators",
         "evaluation",
-        "identification",
         "inference",
         "io",
         "nuisance",

@@ -170,6 +170,8 @@ def test_sets_and_decided_rows_agree_with_the_bounds(mode, cost):
         assert_array_equal(fitted.predict(sample.X)[decided], possible.argmax(axis=1)[decided])
     assert (fitted.predict_set(sample.X) >= possible).all()  # a margin of error rules out fewer classes
     assert (fitted.decided(sample.X) <= decided).all()
+    # A promise on all decided rows asks for more than one on each.
+    assert (fitted.decided(sample.X) <= (fitted.predict_set(sample.X).sum(axis=1) == 1)).all()
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -1,14 +1,23 @@
 """Intervals of rows and worst-case regret: against the scalar constant, population formulas and loops."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.stats import norm
 
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import worst_case_costs
 from selective_labels.identification.prevalence import tilted_regrets
 from selective_labels.inference.confidence_intervals import imbens_manski_constant
-from selective_labels.inference.row_intervals import widened, worst_case_regret
+from selective_labels.inference.row_intervals import (
+    TAILS,
+    decided_shares,
+    decision_level,
+    widened,
+    worst_case_regret,
+)
 from selective_labels.nuisance.calibrated_bounds import RowScores, SetForm
 
 RNG = np.random.default_rng(0)
@@ -52,7 +61,10 @@ def numbers_of(form, n=N):
 def row_scores(form, values, models, deviations=None):
     some = np.arange(len(models))
     none = np.zeros((L, len(models), form.n_numbers))
-    return RowScores(form, values, models, some, none if deviations is None else deviations, 0.0, 1.0)
+    exact = Bounds(models[:, :K], form.upper(models))
+    nothing = Bounds(np.zeros((len(models), K)), np.zeros((len(models), K)))
+    spread = none if deviations is None else deviations
+    return RowScores(form, values, models, some, spread, exact, nothing, 0.0, 1.0)
 
 
 @pytest.mark.parametrize("cost", [None, COST], ids=["0-1", "costs"])
@@ -120,3 +132,25 @@ def test_upper_bounds_follow_from_the_numbers(form):
     form = FORMS[form]
     numbers = numbers_of(form)
     assert_allclose(form.upper(numbers), form.bounds(numbers)[0].upper, atol=1e-12)
+
+
+def test_the_level_of_decisions_is_that_of_benjamini_and_hochberg():
+    n, quota = 400, 0.1
+    lower = RNG.uniform(0.0, 1.0, n)
+    bounds = Bounds(np.column_stack([lower, 1.0 - lower]), np.column_stack([lower, 1.0 - lower]))
+    errors = Bounds(np.full((n, 2), 0.1), np.full((n, 2), 0.1))
+    rows = replace(row_scores(SetForm(2), bounds.lower, bounds.lower), estimated=bounds, errors=errors)
+    level = decision_level(decided_shares(rows, np.ones(n), None), 1.0 - quota)
+    # Both ends are one number here, so a row is decided at the error rate of a two-sided test of one half.
+    p_values = np.sort(2.0 * norm.sf(np.abs(lower - 0.5) / 0.1))
+    largest = p_values[p_values <= quota * np.arange(1, n + 1) / n].max()
+    assert largest / 1.6 <= 1.0 - level <= largest * 1.01  # steps of error rates are 1.55 apart
+    assert decision_level(np.zeros(len(TAILS)), 0.9) == 1.0  # no row can be decided
+
+
+def test_rows_without_weight_do_not_count_among_the_decided():
+    bounds = Bounds(np.array([[0.9, 0.1], [0.5, 0.5]]), np.array([[0.9, 0.1], [0.5, 0.5]]))
+    nothing = Bounds(np.zeros((2, 2)), np.zeros((2, 2)))
+    rows = replace(row_scores(SetForm(2), bounds.lower, bounds.lower), estimated=bounds, errors=nothing)
+    for weight, share in (((1.0, 3.0), 0.25), ((0.0, 1.0), 0.0), ((0.0, 0.0), 0.0)):
+        assert_allclose(decided_shares(rows, np.array(weight), None), share)

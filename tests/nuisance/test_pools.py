@@ -33,7 +33,7 @@ def sharp_width():
 
 def test_skill_is_found_where_leniency_tells_nothing():
     X, y, maker = skilled(4000, np.random.default_rng(0))
-    pools = class_pools(class_surplus(X, np.eye(3)[y][:, :2], None, ()), maker, np.arange(8), 8)
+    pools = class_pools(class_surplus(np.eye(3)[y][:, :2], X), maker, np.arange(8), 8)
     # Even decision-makers accept class 1, odd ones class 0; the strongest of each is in the pool.
     assert not pools.members[::2, 0].any()
     assert not pools.members[1::2, 1].any()
@@ -127,7 +127,7 @@ def two_branches(n_cases=6000):
 
 def test_where_the_best_of_all_never_works_the_best_of_the_stratum_bounds():
     stratum, maker, y = two_branches()
-    surplus = class_surplus(np.zeros((len(y), 1)), np.eye(3)[y][:, :2], stratum, ())
+    surplus = class_surplus(np.eye(3)[y][:, :2], strata=stratum)
     pools = class_pools(surplus, maker, np.arange(4), 4)
     assert_array_equal(pools.members[:, 1], [False, True, False, False])
     shares = np.array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]])

@@ -314,7 +314,7 @@ class TestCrossFit:
         propensity = np.tile(share, (len(rows), 1))
         joint = fold.joint(data.X[rows])
         others = np.flatnonzero(fit.held_out != 1)  # who bounds which class is decided without these rows
-        surplus = class_surplus(data.X[others], data.label_indicators[others], None, ())
+        surplus = class_surplus(data.label_indicators[others], data.X[others])
         pools = class_pools(surplus, data.decision_maker_codes[others], fold.lookup, 4)
         expected = pooled_envelope_scores(joint, arm[rows], data.y[rows], propensity, pools, len(data))
         np.testing.assert_allclose(scores.values[rows], expected.values)

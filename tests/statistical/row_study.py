@@ -48,7 +48,7 @@ def measured(drawn: Drawn, model: sl.UCLClassifier) -> dict[str, float]:
     else:
         chosen = np.searchsorted(model.classes_, model.predict(truth.X))
     rows = np.arange(len(chosen))
-    known = decided(wide, cost)
+    known = model.decided(truth.X, **where)
     best = truth.probabilities.argmax(axis=1) if cost is None else (truth.probabilities @ cost).argmin(axis=1)
     named = possible_classes(wide, cost).argmax(axis=1)
     regret = float(worst_case_costs(population, cost)[rows, chosen].mean())

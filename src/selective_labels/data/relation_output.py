@@ -12,7 +12,7 @@ from selective_labels._errors import InputError, needs, shown
 from selective_labels.data.partition_survey import RoleColumns
 from selective_labels.data.relations import CountedTask, Look, RelationSource, first_line, frames_of
 
-# Level of the bounds that are written, the one at which models call a case decided.
+# Level of the bounds that are written.
 LEVEL = 0.9
 
 

@@ -1,7 +1,7 @@
 """Doubts about assumptions, and about rows that repeat, for results that nobody asked to check.
 
 `diagnose` runs all checks at their own level. What runs unasked has to be quick, and silent where nothing is
-wrong: each test of an instrument is at 1 % corrected for the eight that there are.
+wrong: each test is at 1 %, and those of an instrument are corrected for the eight that there are.
 """
 
 import re
@@ -38,6 +38,7 @@ from selective_labels.diagnostics.hypothesis_tests import (
     centred,
     sums_by,
 )
+from selective_labels.diagnostics.nucem import UNCONFOUNDED_CHECK
 from selective_labels.diagnostics.overlap import QUICK_DECISION_OVERLAP
 from selective_labels.diagnostics.results import CheckResult
 from selective_labels.nuisance.assignment import SHARES
@@ -47,6 +48,8 @@ from selective_labels.nuisance.score_formulas import Scores
 from selective_labels.nuisance.scores import cross_fit_scores
 
 Answer = TypeVar("Answer")
+# Level of a check that is the only one to bear on an assumption.
+SINGLE_LEVEL = 0.01
 EITHER = (
     "if cases reach decision-makers at random, either who decides changes the outcome, and then "
     "decision-makers are not an instrument, or decision-makers rank cases differently, which an instrument "
@@ -66,7 +69,8 @@ def cautions_of(
     """Sentences on what makes results under each assumption doubtful; no entry where nothing does.
 
     SL205, SL401, SL402 and SL501 bear on every assumption that uses who decided. SL303 bears on those that
-    say something of cases of a kind that is hardly ever accepted. SL1006 bears on a stated direction.
+    say something of cases of a kind that is hardly ever accepted. SL901 bears on unconfoundedness, and SL1006
+    on a stated direction.
 
     Parameters
     ----------
@@ -114,6 +118,8 @@ def cautions_of(
             sentences += once("instrument", of_instrument)
         if each.extrapolates:
             sentences += once("overlap", lambda: _of_overlap(data, fit, seed))
+        if UNCONFOUNDED_CHECK.family in each.spoken_to_by:
+            sentences += once("hidden reasons", lambda: _of_hidden_reasons(data, fit, seed))
         for part in stated_directions(each, data):
             # By event: the ratio of a part changes from step to step of a curve, its direction does not.
             p_value = once(("direction", part.adverse), partial(direction_p_value, part.adverse, data, fit))
@@ -187,6 +193,19 @@ def in_words(found: CheckResult) -> str:
 def _of_who_decides(data: SelectiveLabels, fit: CrossFit, seed: int | None) -> list[str]:
     found = doubt(data, fit, seed)
     return [found] if found else []
+
+
+def _of_hidden_reasons(data: SelectiveLabels, fit: CrossFit, seed: int | None) -> list[str]:
+    if data.n_decision_makers < 2 or data.labeled.all() or not len(fit.held_out):
+        return []
+    context = Context(data, FittingSettings(seed=seed), level=SINGLE_LEVEL, fit=fit)
+    found = context.result_of(UNCONFOUNDED_CHECK)
+    if found.status != VIOLATED:
+        return []
+    return [
+        f"Unconfoundedness is not to be trusted here ({found.code}). {found.message} Bounds do without it: "
+        'assumption="instrument".'
+    ]
 
 
 def _of_overlap(data: SelectiveLabels, fit: CrossFit, seed: int | None) -> list[str]:

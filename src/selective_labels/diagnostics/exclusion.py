@@ -23,6 +23,7 @@ from selective_labels.diagnostics.hypothesis_tests import (
     sums_by,
 )
 from selective_labels.diagnostics.results import Check, Finding, need, status_of_test
+from selective_labels.nuisance.model_selection import spaced
 from selective_labels.nuisance.models.encoders import one_hot_columns
 
 ITERATIONS = 10
@@ -330,6 +331,8 @@ MOST_LEAVES = 8
 SMALLEST_LEAF = 200
 # A score depends mostly on the rows of one arm; with fewer of them in a leaf, its mean is far from normal.
 SMALLEST_LEAF_PER_ARM = 40
+# Kinds of cases are coarse, and predictions have little noise: more rows cost time and change no cut much.
+MOST_ROWS_OF_TREE = 4_000
 
 
 def _find_inequality_leaves(context: Context) -> Finding:
@@ -344,9 +347,11 @@ def _find_inequality_leaves(context: Context) -> Finding:
     )
     # The tree is fitted to predictions, not to scores: leaves selected on the scores would bias the test.
     expected = context.scores["instrument"].plug_in.sum(axis=1)
-    tree = DecisionTreeRegressor(max_leaf_nodes=MOST_LEAVES, min_samples_leaf=smallest, random_state=0)
     features = one_hot_columns(context.model_data.categorical).fit_transform(context.model_data.features)
-    leaf = tree.fit(features, expected).apply(features)
+    some = spaced(np.arange(len(values)), MOST_ROWS_OF_TREE)
+    fewest = max(int(smallest * len(some) / len(values)), 1)
+    tree = DecisionTreeRegressor(max_leaf_nodes=MOST_LEAVES, min_samples_leaf=fewest, random_state=0)
+    leaf = tree.fit(features[some], expected[some]).apply(features)
     leaves = np.unique(leaf)
     tests = np.array([_above_zero(context, values, leaf == each) for each in leaves])
     adjusted = holm(tests[:, 1])

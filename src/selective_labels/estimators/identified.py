@@ -32,11 +32,17 @@ from selective_labels.diagnostics.cautions import (
 from selective_labels.diagnostics.diagnose import warn_if_not_allowed
 from selective_labels.estimators.tilt_mode import TiltChoice, choose_tilt
 from selective_labels.identification.bounds import Bounds
-from selective_labels.identification.costs import gains, point_costs, worst_case_costs
+from selective_labels.identification.costs import decided, gains, point_costs, worst_case_costs
 from selective_labels.identification.event_bounds import LaminarBounds
 from selective_labels.identification.point import project_within
 from selective_labels.identification.prevalence import tilted_regrets
-from selective_labels.inference.row_intervals import WorstCaseRegret, widened, worst_case_regret
+from selective_labels.inference.row_intervals import (
+    WorstCaseRegret,
+    decided_shares,
+    decision_level,
+    widened,
+    worst_case_regret,
+)
 from selective_labels.nuisance.assignment import SHARES
 from selective_labels.nuisance.calibrated_bounds import UNKNOWN, CalibratedBounds, RowScores, fit_bounds
 from selective_labels.nuisance.cross_fit import (
@@ -172,6 +178,8 @@ class Identified:
         The event with a known share, its multiplier, and the limit of the share that binds.
     cautions : tuple of str
         Why what was assumed is doubtful.
+    decided_shares : (n_tails,) array or None
+        Share of the training rows that are decided at each error rate. None in models of earlier versions.
     """
 
     joint: CrossFit
@@ -188,6 +196,7 @@ class Identified:
     alone: CalibratedBounds | None = None
     share: tuple[np.ndarray, float, float] | None = None
     cautions: tuple[str, ...] = ()
+    decided_shares: np.ndarray | None = None
 
     @property
     def has_probabilities(self) -> bool:
@@ -223,6 +232,20 @@ class Identified:
                 )
         found, errors = self.rule.with_errors(self.joint, X, cells)
         return found if confidence_level is None else widened(found, errors, confidence_level)
+
+    def decided(
+        self, X: np.ndarray, strata: np.ndarray | None = None, confidence_level: float | None = None
+    ) -> np.ndarray:
+        """Rows for which only one class can be optimal, (n_samples,) bool.
+
+        With a level, at most the share 1 - level of the decided rows is expected to be a mistake
+        (:func:`selective_labels.inference.row_intervals.decision_level`).
+        """
+        if confidence_level is not None and self.decided_shares is not None:
+            confidence_level = decision_level(self.decided_shares, confidence_level)
+        if confidence_level == 1.0:
+            return np.zeros(len(X), dtype=bool)
+        return decided(self.bounds(X, strata, confidence_level), self.cost)
 
     def probabilities(self, X: np.ndarray, given: Any) -> np.ndarray:
         """Class probabilities at new rows, (n_samples, n_classes). Not in partial mode.
@@ -402,7 +425,8 @@ def identify(
         choice, probabilities = choose_tilt(joint, data, bounds, mode, skill_range, direction, doubtful)
         identified = replace(identified, choice=choice)
     rows = TrainingRows(bounds, crossed, probabilities, replace(scores, uncalibrated=None), alone_bounds)
-    return replace(identified, joint=joint.without_rows()), rows
+    shares = decided_shares(scores, data.weights, cost)
+    return replace(identified, joint=joint.without_rows(), decided_shares=shares), rows
 
 
 # A model of who decides is worth fitting for bounds only where balance fails clearly.

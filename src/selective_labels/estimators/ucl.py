@@ -69,7 +69,7 @@ from selective_labels.estimators.tilt_mode import (
     TiltChoice,
 )
 from selective_labels.identification.bounds import Bounds
-from selective_labels.identification.costs import CostSensitiveProblem, decided, possible_classes
+from selective_labels.identification.costs import CostSensitiveProblem, possible_classes
 from selective_labels.identification.prevalence import minimax_multiplier
 from selective_labels.inference.row_intervals import contradicted
 from selective_labels.nuisance.calibrated_bounds import has_range
@@ -575,15 +575,14 @@ class UCLClassifier(SelectiveClassifier):
         Bounds
             ``lower`` and ``upper``, each (n_samples, n_classes).
         """
-        check_is_fitted(self)
-        if confidence_level is not None:
-            require_share("confidence_level", confidence_level)
-        if strata is not None and not self.uses_strata:
-            raise InputError.about("strata", "is given, but fit had no strata; leave it out.")
-        return self._identified.bounds(read_features(self, X), read_strata(X, strata), confidence_level)
+        features = self._question(X, confidence_level, strata)
+        return self._identified.bounds(features, read_strata(X, strata), confidence_level)
 
     def predict_set(self, X: Any, *, confidence_level: float | None = 0.9, strata: Any = None) -> np.ndarray:
         """Classes that may be optimal within the bounds at level .9, (n_samples, n_classes) bool.
+
+        The level holds for each row, on average over rows. One class alone may be left by chance; for rows
+        whose best class is to be relied on see :meth:`decided`, which asks for more.
 
         Parameters
         ----------
@@ -596,15 +595,31 @@ class UCLClassifier(SelectiveClassifier):
         return possible_classes(bounds, self._identified.cost)
 
     def decided(self, X: Any, *, confidence_level: float | None = 0.9, strata: Any = None) -> np.ndarray:
-        """Rows for which only one class can be optimal within the bounds at level .9, (n_samples,) bool.
+        """Rows for which only one class can be optimal, few of them by mistake, (n_samples,) bool.
+
+        At level .9, at most a tenth of the decided rows is expected to have another best class. To keep this
+        promise, fewer decided rows need stronger evidence each: the margin of the bounds follows from the
+        share of training rows that it decides (Benjamini and Hochberg's rule). The promise is about many
+        samples. The models' errors are common to all rows, so in one sample all mistakes come together.
 
         Parameters
         ----------
-        X, confidence_level, strata
-            As for :meth:`predict_set`.
+        X, strata
+            As for :meth:`predict_bounds`.
+        confidence_level : float or None
+            One minus the expected share of mistakes; None for the estimated bounds, without a margin.
         """
-        bounds = self.predict_bounds(X, confidence_level=confidence_level, strata=strata)
-        return decided(bounds, self._identified.cost)
+        features = self._question(X, confidence_level, strata)
+        return self._identified.decided(features, read_strata(X, strata), confidence_level)
+
+    def _question(self, X: Any, confidence_level: float | None, strata: Any) -> np.ndarray:
+        """Features of new rows whose bounds are asked for, after a check of the other arguments."""
+        check_is_fitted(self)
+        if confidence_level is not None:
+            require_share("confidence_level", confidence_level)
+        if strata is not None and not self.uses_strata:
+            raise InputError.about("strata", "is given, but fit had no strata; leave it out.")
+        return read_features(self, X)
 
     def _score(self, data: SelectiveLabels, predicted: np.ndarray) -> float:
         if (data.y != HOLE).all():

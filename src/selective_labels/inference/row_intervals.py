@@ -1,6 +1,7 @@
 """Intervals of class probabilities row by row, and the worst-case regret of a rule with its limit."""
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -8,6 +9,7 @@ from scipy.stats import t as student
 
 from selective_labels._errors import UndefinedError
 from selective_labels.identification.bounds import Array, Bounds
+from selective_labels.identification.costs import decided
 from selective_labels.identification.prevalence import Share
 from selective_labels.inference.confidence_intervals import FALSE_CONTRADICTION
 from selective_labels.inference.evidence import Evidence, covariance, mean_estimate
@@ -17,7 +19,10 @@ from selective_labels.nuisance.calibrated_bounds import RowScores
 # Relative widths above this leave one end to err on: the one-sided constant is exact to 1e-9.
 WIDE = 6.0
 N_WIDTHS = 400
+GRID = np.linspace(0.0, WIDE, N_WIDTHS)
 NEWTON_STEPS = 30
+# Error rates, in decreasing order, at which the share of decided rows is counted.
+TAILS = np.geomspace(0.5, 1e-6, 31)
 # Level of the one-sided limit of the worst-case regret.
 LIMIT_LEVEL = 0.95
 
@@ -45,22 +50,64 @@ def widened(bounds: Bounds, errors: Bounds, confidence_level: float) -> Bounds:
     """
     largest = np.maximum(errors.lower, errors.upper)
     relative = np.divide(bounds.width, largest, out=np.full_like(largest, WIDE), where=largest > 0.0)
-    grid = np.linspace(0.0, WIDE, N_WIDTHS)
-    constants = np.maximum(np.interp(relative, grid, _constants(grid, confidence_level)), 0.0)
+    constants = np.maximum(np.interp(relative, GRID, _constants(confidence_level)), 0.0)
     return Bounds(
         np.maximum(bounds.lower - constants * errors.lower, 0.0),
         np.minimum(bounds.upper + constants * errors.upper, 1.0),
     )
 
 
-def _constants(relative_width: Array, confidence_level: float) -> Array:
-    """Solve Φ(c + width) - Φ(-c) = level by Newton's method, from the right end of the convex side."""
-    found = np.full(len(relative_width), ndtri((1.0 + confidence_level) / 2.0))
+@cache
+def _constants(confidence_level: float) -> Array:
+    """Solve Φ(c + width) - Φ(-c) = level on `GRID` by Newton's method, from the right of the convex side."""
+    found = np.full(N_WIDTHS, ndtri((1.0 + confidence_level) / 2.0))
     for _ in range(NEWTON_STEPS):
-        excess = ndtr(found + relative_width) - ndtr(-found) - confidence_level
-        slope = (np.exp(-((found + relative_width) ** 2) / 2) + np.exp(-(found**2) / 2)) / np.sqrt(2 * np.pi)
+        excess = ndtr(found + GRID) - ndtr(-found) - confidence_level
+        slope = (np.exp(-((found + GRID) ** 2) / 2) + np.exp(-(found**2) / 2)) / np.sqrt(2 * np.pi)
         found = found - excess / slope
     return found
+
+
+def decided_shares(rows: RowScores, weights: Array, cost: Array | None) -> Array:
+    """Share of the training rows that are decided by intervals with each of the error rates `TAILS`."""
+    bounds, errors, weight = rows.estimated, rows.errors, weights[rows.compared]
+    total, found = max(float(weight.sum()), np.finfo(float).tiny), np.zeros(len(TAILS))
+    for place, tail in enumerate(TAILS):
+        # What is not decided at one error rate is not at a smaller one.
+        kept = decided(widened(bounds, errors, 1.0 - tail), cost)
+        if not kept.any():
+            break
+        bounds, errors = (Bounds(each.lower[kept], each.upper[kept]) for each in (bounds, errors))
+        weight = weight[kept]
+        found[place] = weight.sum() / total
+    return found
+
+
+def decision_level(shares: Array, confidence_level: float) -> float:
+    """Confidence level of the intervals by which rows are decided; 1 if no row can be.
+
+    α = max {α : α <= q share(α)},   q = 1 - confidence level
+
+    This is Benjamini and Hochberg's rule with the shares of the training rows: α times all rows is an upper
+    limit of the expected number of rows decided by mistake, so among those decided the expected share of
+    mistakes is at most q. It holds as well where errors of rows are positively dependent, and so do errors of
+    the same models. Fewer decided rows need stronger evidence each.
+
+    Parameters
+    ----------
+    shares : (n_tails,) array
+        See :func:`decided_shares`.
+    confidence_level : float
+
+    Examples
+    --------
+    With half of the rows decided at any error rate, 5 % are allowed; with one row in a hundred, .1 %:
+
+    >>> [round(1 - decision_level(np.full(len(TAILS), share), 0.9), 4) for share in (0.5, 0.01)]
+    [0.0467, 0.0009]
+    """
+    allowed = TAILS[(1.0 - confidence_level) * shares >= TAILS]
+    return 1.0 - float(allowed[0]) if len(allowed) else 1.0
 
 
 @dataclass(frozen=True)

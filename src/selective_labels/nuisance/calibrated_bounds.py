@@ -6,7 +6,7 @@ then correct them on average (:func:`fit_calibration`), and the disagreement of 
 folds' models measures their noise.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -412,11 +412,22 @@ class CalibratedBounds:
         cells : (n_samples,) int array
             Codes of strata, -1 where unknown.
         """
+        found = self.by_fold(fit, X, cells)
+        return self.intervals(X, ((rows, *self.estimated(each, extra)) for rows, each, extra in found))
+
+    def estimated(self, by_fold: np.ndarray, extra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of some rows, and variances of their lower and upper bounds."""
+        numbers = by_fold.mean(axis=0)
+        return numbers, self._moderated(by_fold) + self._of_calibration(numbers, extra)
+
+    def intervals(
+        self, X: np.ndarray, parts: Iterable[tuple[Any, np.ndarray, np.ndarray]]
+    ) -> tuple[Bounds, Bounds]:
+        """Bounds and standard errors of all rows, from those of chunks."""
         numbers = np.empty((len(X), self.form.n_numbers))
         variance = np.empty((2, len(X), len(self.classes)))
-        for rows, by_fold, extra in self.by_fold(fit, X, cells):
-            numbers[rows] = by_fold.mean(axis=0)
-            variance[:, rows] = self._moderated(by_fold) + self._of_calibration(numbers[rows], extra)
+        for rows, here, spread in parts:
+            numbers[rows], variance[:, rows] = here, spread
         lowest, highest = as_label_range(self.label_range, X, len(self.classes))
         found, _ = self.form.bounds(numbers, lowest, highest)
         errors = np.sqrt(variance)
@@ -599,6 +610,8 @@ class RowScores:
         Some of the rows.
     deviations : (n_folds, n_compared, n_numbers) array
         l_f(x) - l(x) at these rows.
+    estimated, errors : Bounds
+        Bounds of these rows by the models of all folds, and their standard errors.
     lowest, highest : arrays
         Label range.
     uncalibrated : Scores or None
@@ -611,6 +624,8 @@ class RowScores:
     models: np.ndarray
     compared: np.ndarray
     deviations: np.ndarray
+    estimated: Bounds
+    errors: Bounds
     lowest: np.ndarray
     highest: np.ndarray
     uncalibrated: Scores | None = None
@@ -669,14 +684,17 @@ def fit_bounds(
     rule = replace(rule, form=form, calibration=lines)
     models = rule.calibrated(models, known)
     some = np.unique(np.linspace(0, len(data) - 1, min(len(data), MOST_COMPARED)).astype(int))
-    parts = rule.by_fold(fit, data.features[some], data.cells[some])
+    parts = list(rule.by_fold(fit, data.features[some], data.cells[some]))
     by_fold = np.concatenate([numbers for _, numbers, _ in parts], axis=1)
+    extra = np.concatenate([variance for _, _, variance in parts])
     weights = data.weights[some] if data.weights[some].any() else np.ones(len(some))
     noise = np.average(rule.jackknife(by_fold), axis=1, weights=weights)
+    rule = replace(rule, noise=noise)
+    intervals = rule.intervals(data.features[some], [(slice(None), *rule.estimated(by_fold, extra))])
     deviations = by_fold - by_fold.mean(axis=0)
     plain = None if given or ranged else found
-    rows = RowScores(form, models if given else values, models, some, deviations, lowest, highest, plain)
-    return replace(rule, noise=noise), rows
+    values = models if given else values
+    return rule, RowScores(form, values, models, some, deviations, *intervals, lowest, highest, plain)
 
 
 def _sizes(data: SelectiveLabels) -> tuple[int, int]:
@@ -723,9 +741,9 @@ def _arms(
     """Pools, leniencies and probes of every fold."""
     found = []
     compares = any(getattr(each, "singled_out", False) for each in _floors(assumption, data))
-    for number, fold in enumerate(fit.folds):
+    formed = fold_pools(fit, data) if pooled else [None] * len(fit.folds)
+    for number, (fold, pools) in enumerate(zip(fit.folds, formed, strict=True)):
         rows = np.flatnonzero(fit.held_out == number)
-        pools = fold_pools(fit, fold, data, fit.held_out != number) if pooled else None
         order = None
         if not given and pools is None:
             order = leniency_order(fit, fold, data.features[rows], data.weights[rows])

@@ -7,7 +7,6 @@ from typing import Protocol
 
 import numpy as np
 from scipy.stats import chi2
-from sklearn.linear_model import Ridge
 
 from selective_labels._errors import InputError
 from selective_labels._validation import effective_sample_size
@@ -90,24 +89,26 @@ def class_pools(surplus: np.ndarray, decision_maker: np.ndarray, lookup: np.ndar
 
 
 def class_surplus(
-    X: np.ndarray, seen: np.ndarray, strata: np.ndarray | None, categorical: tuple[int, ...]
+    seen: np.ndarray, columns: np.ndarray | None = None, strata: np.ndarray | None = None
 ) -> np.ndarray:
     """Observed labels minus their expectation given the case, (n_samples, n_classes).
 
-    The expectation is the mean of the stratum, or, without strata, a linear prediction from the features.
+    The expectation is the mean of the stratum, or, without strata, a ridge regression on columns of features.
     `seen` are the indicators of the observed labels.
 
     Examples
     --------
-    >>> class_surplus(np.zeros((2, 1)), np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([0, 0]), ())
+    >>> class_surplus(np.array([[0.0, 1.0], [0.0, 0.0]]), strata=np.array([0, 0]))
     array([[ 0. ,  0.5],
            [ 0. , -0.5]])
     """
     if strata is not None:
         rows = np.maximum(np.bincount(strata), 1)
         return seen - np.stack([np.bincount(strata, column) / rows for column in seen.T], axis=1)[strata]
-    features = standardised(categorical).fit_transform(X)
-    return np.asarray(seen - Ridge().fit(features, seen).predict(features))
+    assert columns is not None
+    columns, seen = columns - columns.mean(axis=0), seen - seen.mean(axis=0)
+    penalised = columns.T @ columns + np.eye(columns.shape[1])
+    return np.asarray(seen - columns @ np.linalg.solve(penalised, columns.T @ seen))
 
 
 def _canonical(
@@ -231,12 +232,12 @@ def cross_fit_scores(
     accepted = data.decision == 1 if data.has_pending and weights is None else None
     laminar_scores: dict[str, LaminarScores] = {}
     n_folds = 1 if held_out else len(fit.folds)
+    if pools is None and pooled:
+        pools = fold_pools(fit, data)
     for number, fold in enumerate(fit.folds):
         rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(data))
         probability = arm_propensity(fit, number, data, held_out=held_out)
         formed = None if pools is None else pools[number]
-        if pools is None and pooled:
-            formed = fold_pools(fit, fold, data, fit.held_out != number)
         probe = probe_of(fold, data, rows, probability)
         leniency = None
         if not given and formed is None:
@@ -377,20 +378,32 @@ def _add(total: Scores, rows: np.ndarray, part: Scores) -> None:
     total.sharpness_lost[rows] += part.sharpness_lost
 
 
-def fold_pools(fit: CrossFit, fold: FoldModel, data: SelectiveLabels, others: np.ndarray) -> Pools:
-    """Pool of arms for each class, from the rows that the fold's models were fitted to.
+def fold_pools(fit: CrossFit, data: SelectiveLabels) -> list[Pools]:
+    """Pool of arms for each class, by fold, from the rows that the fold's models were fitted to.
 
     Rows of weight zero are as if they were not there.
     """
-    others = others & (data.weights > 0.0)
-    strata = None if data.strata is None else data.strata[others]
+    columns = None
+    if data.strata is None:  # standardised once: features of held-out rows say nothing of their labels
+        scale = standardised(data.categorical).fit(data.features[data.weights > 0.0])
+        columns = scale.transform(data.features)
     seen = data.label_indicators if fit.label_weights is None else fit.label_weights
-    surplus = class_surplus(data.features[others], seen[others], strata, data.categorical)
-    if data.panels is not None:
+    found = []
+    for number, fold in enumerate(fit.folds):
+        others = (fit.held_out != number) & (data.weights > 0.0)
+        if columns is None:
+            assert data.strata is not None
+            surplus = class_surplus(seen[others], strata=data.strata[others])
+        else:
+            surplus = class_surplus(seen[others], columns[others])
+        if data.panels is None:
+            maker = data.decision_maker_codes[others]
+            found.append(class_pools(surplus, maker, fold.lookup, fit.n_arms))
+            continue
         first, surplus = by_case(data.groups, others, surplus)
         arm = arms_off_fold(data, np.flatnonzero(others), fit.n_arms if fit.report.banded else None)
-        return class_pools(surplus, arm[first], np.arange(fit.n_arms), fit.n_arms)
-    return class_pools(surplus, data.decision_maker_codes[others], fold.lookup, fit.n_arms)
+        found.append(class_pools(surplus, arm[first], np.arange(fit.n_arms), fit.n_arms))
+    return found
 
 
 def n_independent(data: SelectiveLabels, n_fitted: int) -> int:

@@ -429,7 +429,8 @@ DESCRIPTION = (
     "A case is decided if one class is the best prediction whatever the missing labels are, within the "
     "bounds that our classifier estimates from cases of the other half. This assumes the instrument: given "
     "the features, cases reach decision-makers as if at random, and who decides does not change the label. "
-    "The bounds have a margin of sampling error: on average they hold for 90 % of the cases."
+    "The bounds have a margin of sampling error by which at most a tenth of the decided cases is expected to "
+    "be a mistake."
 )
 
 

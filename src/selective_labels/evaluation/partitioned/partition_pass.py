@@ -99,13 +99,13 @@ def fold_scorers(fit: CrossFit, data: SelectiveLabels) -> tuple[FoldScorer, ...]
     given = fit.report.chosen == "injected"
     n_fitted = round(effective_sample_size(data.weights))
     n_units = np.inf if given else n_independent(data, n_fitted)
-    found = []
-    for number, fold in enumerate(fit.folds):
+    found: list[FoldScorer] = []
+    formed = [None] * len(fit.folds) if given else fold_pools(fit, data)
+    for number, (fold, pools) in enumerate(zip(fit.folds, formed, strict=True)):
         rows = np.flatnonzero(fit.held_out == number)
         probe = probe_of(fold, data, rows, arm_propensity(fit, number, data))()
-        pools, leniency = None, None
+        leniency = None
         if not given:
-            pools = fold_pools(fit, fold, data, fit.held_out != number)
             leniency = leniency_order(fit, fold, data.features[rows], data.weights[rows])
         found.append(FoldScorer(fold, pools, n_units, n_fitted, probe, leniency, overlap_of(fit)))
     return tuple(found)
