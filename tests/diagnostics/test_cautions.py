@@ -14,6 +14,7 @@ from selective_labels.assumptions import Informed, Instrument, NoAssumption, Nuc
 from selective_labels.diagnostics import combinations
 from selective_labels.diagnostics.cautions import cautions_of, doubts_of_instrument
 from selective_labels.nuisance.cross_fit import FittingSettings
+from selective_labels.nuisance.scores import cross_fit_scores
 from selective_labels.report.model_card import model_card
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import seed
@@ -71,6 +72,16 @@ def test_hidden_reasons_are_said_where_they_are_assumed_away():
     found = cautions_of(data, fitted(data), chosen, seed=0)
     assert set(found) == {"unconfounded"}
     assert "not to be trusted here (SL901)" in found["unconfounded"][0]
+
+
+def test_bounds_that_cross_are_said_also_where_the_mean_does_not():
+    data = by_hidden_reasons(1.0, 0)
+    fit = fitted(data)
+    wrong, right = (Instrument() & Refused(1, at_least=each) for each in (6.0, 1.0))
+    scores = cross_fit_scores(fit, data, [Instrument(), wrong, right])
+    found = cautions_of(data, fit, [wrong, right], scores, seed=0)
+    assert "doubtful (SL1001)" in found[wrong.name][-1]
+    assert right.name not in found
 
 
 def test_case_mix_is_no_doubt(changed):

@@ -113,8 +113,8 @@ the truth is an end of the identified set.
   `predict_bounds`, at level .9 and then *without a level*.
 - *width*: the width of these bounds divided by that of the population's, at level .9 and then
   *without a level*.
-- *decided*: the share of rows with one possible best class; *population*: the same with the
-  population's bounds.
+- *decided*: the share of rows that `decided` names, at level .9; *population*: the share with one
+  possible best class within the population's bounds.
 - *right*: the share of decided rows whose class is the best one.
 - *regret*: the worst-case regret of the learned rule; *estimate* and *limit*: `worst_case_regret_`
   and `worst_case_regret_upper_`; *holds*: the share of draws in which the regret is below the

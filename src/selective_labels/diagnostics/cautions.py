@@ -23,7 +23,7 @@ from selective_labels.assumptions.base import (
 )
 from selective_labels.assumptions.combination import DIRECTION_LEVEL, Combination
 from selective_labels.assumptions.instrument import DOUBT_LEVEL, Instrument
-from selective_labels.assumptions.refused import Informed, Refused
+from selective_labels.assumptions.refused import Informed, Refused, Restriction
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics.assignment_residuals import doubt
 from selective_labels.diagnostics.balance import quick_assignment
@@ -36,6 +36,7 @@ from selective_labels.diagnostics.exclusion import (
 )
 from selective_labels.diagnostics.hypothesis_tests import (
     centred,
+    mean_above_zero,
     sums_by,
 )
 from selective_labels.diagnostics.nucem import UNCONFOUNDED_CHECK
@@ -50,6 +51,8 @@ from selective_labels.nuisance.scores import cross_fit_scores
 Answer = TypeVar("Answer")
 # Level of a check that is the only one to bear on an assumption.
 SINGLE_LEVEL = 0.01
+# Share of cases whose bounds cross that is worth a word.
+MANY_CROSSED = 0.05
 EITHER = (
     "if cases reach decision-makers at random, either who decides changes the outcome, and then "
     "decision-makers are not an instrument, or decision-makers rank cases differently, which an instrument "
@@ -78,7 +81,8 @@ def cautions_of(
         The rows that `fit` was fitted to.
     assumptions : iterable of Assumption
     scores : dict of Scores, optional
-        Scores of the rows under the instrument, if they were computed, without a label range.
+        Scores of the rows under the instrument, and under `assumptions`, if computed without a
+        label range.
     doubts : sequence of CheckResult, optional
         Those of :func:`doubts_of_instrument`, if these were asked for.
 
@@ -125,6 +129,8 @@ def cautions_of(
             p_value = once(("direction", part.adverse), partial(direction_p_value, part.adverse, data, fit))
             if p_value <= DIRECTION_LEVEL:
                 sentences.append(direction_doubt(part))
+        if isinstance(each, Combination | Restriction) and scores and each.name in scores:
+            sentences += _of_crossing(data, scores[each.name])
         if sentences:
             found[each.name] = tuple(sentences)
     return found
@@ -205,6 +211,33 @@ def _of_hidden_reasons(data: SelectiveLabels, fit: CrossFit, seed: int | None) -
     return [
         f"Unconfoundedness is not to be trusted here ({found.code}). {found.message} Bounds do without it: "
         'assumption="instrument".'
+    ]
+
+
+def _of_crossing(data: SelectiveLabels, scores: Scores) -> list[str]:
+    """Bounds that cross for many cases, also where too few others make up for it on average.
+
+    Which cases is known from predictions of models that have not seen them, so their own scores test it.
+    """
+    further = scores.laminar_scores
+    predicted, excess = (
+        lower.sum(axis=1) - 1.0 + (0.0 if more is None else more.sum(axis=1))
+        for lower, more in (
+            (scores.plug_in, None if further is None else further.plug_in),
+            (scores.values, None if further is None else further.values),
+        )
+    )
+    crossed = predicted > 0.0
+    share = float(np.average(crossed, weights=data.weights))
+    if share < MANY_CROSSED:
+        return []
+    units = None if data.groups is None else data.groups[crossed]
+    _, p_value = mean_above_zero(excess[crossed], data.weights[crossed], units)
+    if p_value > DOUBT_LEVEL:
+        return []
+    return [
+        f"What is assumed is doubtful (SL1001): for {share:.0%} of the cases the implied lower bounds sum to "
+        "more than one by more than sampling error. Assume less."
     ]
 
 

@@ -377,7 +377,9 @@ def named_column(given: Any, name: str, data: SelectiveLabels) -> Any:
     if data.stratum_labels is not None and data.names.get("strata") == given:
         return data.stratum_labels[data.strata]
     raise InputError.about(
-        name, f"is {given!r}, neither a feature nor the strata; give one value for each case."
+        name,
+        f"is {given!r}, neither a feature nor the strata, and other columns are not kept; give the values "
+        f"themselves, such as {name}=frame[{given!r}], one for each case.",
     )
 
 
