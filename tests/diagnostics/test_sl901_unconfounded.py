@@ -5,7 +5,8 @@ from dataclasses import astuple
 import numpy as np
 from numpy.testing import assert_allclose
 
-from selective_labels.diagnostics.nucem import UNCONFOUNDED_CHECK, added_variable_test
+from selective_labels.diagnostics.hypothesis_tests import added_variable_test
+from selective_labels.diagnostics.nucem import UNCONFOUNDED_CHECK
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 

@@ -28,7 +28,7 @@ from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics.assignment_residuals import doubt
 from selective_labels.diagnostics.balance import quick_assignment
 from selective_labels.diagnostics.combinations import direction_doubt, direction_p_value, says_worse
-from selective_labels.diagnostics.context import Context, panel_cases_of_fit
+from selective_labels.diagnostics.context import Context, labels_on_leniency, panel_cases_of_fit
 from selective_labels.diagnostics.exclusion import (
     INEQUALITY_CHECK,
     INEQUALITY_LEAVES_CHECK,
@@ -39,9 +39,8 @@ from selective_labels.diagnostics.hypothesis_tests import (
     mean_above_zero,
     sums_by,
 )
-from selective_labels.diagnostics.nucem import UNCONFOUNDED_CHECK
 from selective_labels.diagnostics.overlap import QUICK_DECISION_OVERLAP
-from selective_labels.diagnostics.results import CheckResult
+from selective_labels.diagnostics.results import CheckResult, NotApplicableError
 from selective_labels.nuisance.assignment import SHARES
 from selective_labels.nuisance.cross_fit import CrossFit, FittingSettings
 from selective_labels.nuisance.models.encoders import standardised
@@ -122,7 +121,7 @@ def cautions_of(
             sentences += once("instrument", of_instrument)
         if each.extrapolates:
             sentences += once("overlap", lambda: _of_overlap(data, fit, seed))
-        if UNCONFOUNDED_CHECK.family in each.spoken_to_by:
+        if "unconfounded" in each.spoken_to_by:
             sentences += once("hidden reasons", lambda: _of_hidden_reasons(data, fit, seed))
         for part in stated_directions(each, data):
             # By event: the ratio of a part changes from step to step of a curve, its direction does not.
@@ -204,13 +203,16 @@ def _of_who_decides(data: SelectiveLabels, fit: CrossFit, seed: int | None) -> l
 def _of_hidden_reasons(data: SelectiveLabels, fit: CrossFit, seed: int | None) -> list[str]:
     if data.n_decision_makers < 2 or data.labeled.all() or not len(fit.held_out):
         return []
-    context = Context(data, FittingSettings(seed=seed), level=SINGLE_LEVEL, fit=fit)
-    found = context.result_of(UNCONFOUNDED_CHECK)
-    if found.status != VIOLATED:
+    try:
+        found = labels_on_leniency(Context(data, FittingSettings(seed=seed), fit=fit))
+    except NotApplicableError:
+        return []
+    if not found.p_value <= SINGLE_LEVEL:
         return []
     return [
-        f"Unconfoundedness is not to be trusted here ({found.code}). {found.message} Bounds do without it: "
-        'assumption="instrument".'
+        "Unconfoundedness is not to be trusted here (SL901). Among comparable cases, labels depend on "
+        f"leniency (χ² = {found.statistic:.1f}): decisions know more about the label than the features do. "
+        'Bounds do without it: assumption="instrument".'
     ]
 
 

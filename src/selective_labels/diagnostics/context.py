@@ -15,7 +15,9 @@ from selective_labels.data.pending import AT_RANDOM
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics.assignment_model import AssignmentModel, assignment_model
 from selective_labels.diagnostics.hypothesis_tests import (
+    AddedVariable,
     Units,
+    added_variable_test,
     assignment_units,
     centred,
     decision_makers_per_cell,
@@ -535,6 +537,22 @@ def excess(context: Context) -> np.ndarray:
     """
     need(context.n_classes > 1, "one class only was seen, so the inequality always holds.")
     return -context.scores["instrument"].slack
+
+
+def labels_on_leniency(context: Context) -> AddedVariable:
+    """Test whether labels of comparable cases depend on the leniency of whoever decided (SL901)."""
+    context.need_outcomes()
+    need(context.n_classes > 1, "one class only was seen.")
+    # If decision-makers hardly differ, the test keeps its level and the stated power is low.
+    model, data = context.row_model, context.model_data
+    labeled = np.flatnonzero(data.labeled)
+    n_free = context.n_classes - 1
+    decided = model.labeled[labeled].sum(axis=1)
+    expected = model.labeled[labeled, :n_free] / np.maximum(decided, np.finfo(float).tiny)[:, None]
+    seen = data.y[labeled, None] == np.arange(n_free)
+    basis = np.column_stack([np.ones(len(labeled)), decided, expected])
+    unit = None if data.groups is None else np.unique(data.groups[labeled], return_inverse=True)[1]
+    return added_variable_test(seen - expected, model.deviation[labeled], basis, unit)
 
 
 # A prediction that varies less than this does not distinguish cases.

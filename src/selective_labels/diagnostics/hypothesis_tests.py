@@ -411,3 +411,59 @@ def blocks_of(unit: np.ndarray, n_blocks: int, generator: np.random.Generator) -
     """
     n_units = int(unit.max()) + 1
     return (generator.permutation(n_units) * (n_blocks + 1) // n_units)[unit]
+
+
+@dataclass(frozen=True)
+class AddedVariable:
+    """Test of a variable added to regressions of several residuals.
+
+    Attributes
+    ----------
+    statistic, p_value : float
+        Robust χ² test of the null that the variable adds nothing.
+    error : float
+        Standard error of its coefficient, the largest over residuals; infinite if it does not vary.
+    """
+
+    statistic: float
+    p_value: float
+    error: float
+
+
+def added_variable_test(
+    residual: np.ndarray, variable: np.ndarray, basis: np.ndarray, unit: np.ndarray | None = None
+) -> AddedVariable:
+    """Robust χ² test that a variable adds nothing to regressions of several residuals on a basis.
+
+    T = s' (Σ_u s_u s_u')⁻¹ s,   s_u = Σ_{i in u} v_i r_i,   s = Σ_u s_u,
+
+    with v and r the variable and the residuals, net of the basis.
+
+    Parameters
+    ----------
+    residual : (n, q) array
+    variable : (n,) array
+    basis : (n, b) array
+    unit : (n,) int array, optional
+        Clusters of dependent rows.
+
+    Examples
+    --------
+    >>> generator = np.random.default_rng(0)
+    >>> variable, noise = generator.standard_normal((2, 400))
+    >>> ones = np.ones((400, 1))
+    >>> added_variable_test(noise[:, None] + variable[:, None], variable, ones).p_value < 1e-6
+    True
+    """
+    own = variable - basis @ np.linalg.lstsq(basis, variable, rcond=None)[0]
+    left = residual - basis @ np.linalg.lstsq(basis, residual, rcond=None)[0]
+    parts = own[:, None] * left
+    if unit is not None:
+        parts = sums_by(unit, parts, int(unit.max()) + 1)
+    total = parts.sum(axis=0)
+    centred = parts - total / len(parts)
+    matrix = centred.T @ centred
+    statistic = float(total @ np.linalg.lstsq(matrix, total, rcond=None)[0])
+    square = float(own @ own)
+    error = float(np.sqrt(np.diag(matrix).max())) / square if square > 0.0 else float("inf")
+    return AddedVariable(statistic, float(chi2.sf(statistic, residual.shape[1])), error)

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 from scipy.stats import t as t_distribution
 
 from selective_labels.assumptions.base import OK, VIOLATED, WARNING
-from selective_labels.diagnostics.context import Context, case_indices
+from selective_labels.diagnostics.context import Context, case_indices, labels_on_leniency
 from selective_labels.diagnostics.hypothesis_tests import (
     detectable_noncentrality,
     holm,
@@ -496,75 +496,8 @@ def _find_skill(context: Context) -> Finding:
 SKILL_CHECK = Check("SL801", "leniency apart from skill", "skill", _find_skill)
 
 
-@dataclass(frozen=True)
-class AddedVariable:
-    """Test of a variable added to regressions of several residuals.
-
-    Attributes
-    ----------
-    statistic, p_value : float
-        Robust χ² test of the null that the variable adds nothing.
-    error : float
-        Standard error of its coefficient, the largest over residuals; infinite if it does not vary.
-    """
-
-    statistic: float
-    p_value: float
-    error: float
-
-
-def added_variable_test(
-    residual: np.ndarray, variable: np.ndarray, basis: np.ndarray, unit: np.ndarray | None = None
-) -> AddedVariable:
-    """Robust χ² test that a variable adds nothing to regressions of several residuals on a basis.
-
-    T = s' (Σ_u s_u s_u')⁻¹ s,   s_u = Σ_{i in u} v_i r_i,   s = Σ_u s_u,
-
-    with v and r the variable and the residuals, net of the basis.
-
-    Parameters
-    ----------
-    residual : (n, q) array
-    variable : (n,) array
-    basis : (n, b) array
-    unit : (n,) int array, optional
-        Clusters of dependent rows.
-
-    Examples
-    --------
-    >>> generator = np.random.default_rng(0)
-    >>> variable, noise = generator.standard_normal((2, 400))
-    >>> ones = np.ones((400, 1))
-    >>> added_variable_test(noise[:, None] + variable[:, None], variable, ones).p_value < 1e-6
-    True
-    """
-    own = variable - basis @ np.linalg.lstsq(basis, variable, rcond=None)[0]
-    left = residual - basis @ np.linalg.lstsq(basis, residual, rcond=None)[0]
-    parts = own[:, None] * left
-    if unit is not None:
-        parts = sums_by(unit, parts, int(unit.max()) + 1)
-    total = parts.sum(axis=0)
-    centred = parts - total / len(parts)
-    matrix = centred.T @ centred
-    statistic = float(total @ np.linalg.lstsq(matrix, total, rcond=None)[0])
-    square = float(own @ own)
-    error = float(np.sqrt(np.diag(matrix).max())) / square if square > 0.0 else float("inf")
-    return AddedVariable(statistic, float(chi2.sf(statistic, residual.shape[1])), error)
-
-
 def _find_unconfounded(context: Context) -> Finding:
-    context.need_outcomes()
-    need(context.n_classes > 1, "one class only was seen.")
-    # If decision-makers hardly differ, the test keeps its level and the stated power is low.
-    model, data = context.row_model, context.model_data
-    labeled = np.flatnonzero(data.labeled)
-    n_free = context.n_classes - 1
-    decided = model.labeled[labeled].sum(axis=1)
-    expected = model.labeled[labeled, :n_free] / np.maximum(decided, np.finfo(float).tiny)[:, None]
-    seen = data.y[labeled, None] == np.arange(n_free)
-    basis = np.column_stack([np.ones(len(labeled)), decided, expected])
-    unit = None if data.groups is None else np.unique(data.groups[labeled], return_inverse=True)[1]
-    test = added_variable_test(seen - expected, model.deviation[labeled], basis, unit)
+    test, n_free = labels_on_leniency(context), context.n_classes - 1
     statistic, p_value = test.statistic, test.p_value
     change = 10.0 * np.sqrt(detectable_noncentrality(context.level, n_free)) * test.error
     need(np.isfinite(change), "decision-makers are equally lenient with labeled cases.")
