@@ -108,15 +108,11 @@ def gains(rows: pd.DataFrame) -> pd.DataFrame:
 def verdicts(rows: pd.DataFrame) -> Iterator[str]:
     """What was promised, and where it does not hold."""
     table = gains(rows)
-    harmed = [
-        f"{_where(row)} {_points(row['auto'])}"
-        for row in table.to_dict("records")
-        if row["auto"][0] < -HARM - ERRORS * row["auto"][1]
-    ]
-    count = f"{len(table)} tables and directions"
+    lower, harmed = _below(table, 0.0), _below(table, HARM)
     yield (
         f"Without a direction `auto` is {100 * HARM:.1f} points plus two standard errors below the labeled "
-        f"rows alone in {len(harmed)} of {count}{': ' + '; '.join(harmed) if harmed else ''}."
+        f"rows alone in {len(harmed)} of {len(table)} tables and directions{_named(harmed)}. It is below "
+        f"them by more than two standard errors in {len(lower)}{_named(lower)}."
     )
     dearer = [
         f"{_where({'cell': cell, 'mirrored': mirrored})} ({dear}) {mean:+.4f} ({error:.4f})"
@@ -127,8 +123,21 @@ def verdicts(rows: pd.DataFrame) -> Iterator[str]:
     ]
     yield (
         f"With costs it costs more than the labeled rows with the same costs, by over two standard errors, "
-        f"in {len(dearer)} of {len(COSTS) * len(table)}{': ' + '; '.join(dearer) if dearer else ''}."
+        f"in {len(dearer)} of {len(COSTS) * len(table)}{_named(dearer)}."
     )
+
+
+def _below(table: pd.DataFrame, margin: float) -> list[str]:
+    """Where auto is below the labeled rows alone by more than a margin and two standard errors."""
+    return [
+        f"{_where(row)} {_points(row['auto'])}"
+        for row in table.to_dict("records")
+        if row["auto"][0] < -margin - ERRORS * row["auto"][1]
+    ]
+
+
+def _named(found: list[str]) -> str:
+    return f": {'; '.join(found)}" if found else ""
 
 
 def closed(rows: pd.DataFrame) -> pd.DataFrame:
