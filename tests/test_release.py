@@ -37,6 +37,12 @@ RETIRED = [
     r"floors? whose",
     r"deals? them out",
     r"lot among like",
+    r"\bamong like\b",
+    r"not dealt to",
+    r"every row is a hole",
+    r"noise or in earnest",
+    r"as luck alone",
+    r"reads like a hole",
 ]
 PAGES = [
     *(path for pattern in ("*.py", "*.html", "*.j2") for path in (ROOT / "src").rglob(pattern)),
