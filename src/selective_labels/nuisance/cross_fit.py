@@ -41,7 +41,7 @@ from selective_labels.nuisance.model_selection import (
     candidates,
     choose,
 )
-from selective_labels.nuisance.models.encoders import n_factors, n_standardised
+from selective_labels.nuisance.models.encoders import n_factors, n_standardised, standardised
 from selective_labels.nuisance.models.logistic import InjectedJoint
 
 # Rows are predicted in chunks, so that the (folds, arms, rows, outcomes) array has at most this many entries.
@@ -237,14 +237,21 @@ def weights_of_labels(fit: CrossFit, data: SelectiveLabels, *, held_out: bool) -
     """
     if data.pending != AT_RANDOM or not data.has_pending:
         return None
-    outcome = outcomes_of(data)
-    total = np.zeros((len(data), len(data.classes)))
-    for number, fold in enumerate(fit.folds):
-        rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(data))
+    outcome, columns = outcomes_of(data), standardised(data.categorical).fit_transform(data.features)
+
+    def chances(fold: FoldModel, rows: np.ndarray) -> np.ndarray:
         X, arm = data.features[rows], fold.lookup[data.decision_maker_codes[rows]]
-        chances = np.mean([_maturing(model).with_pending(X, arm) for model in fold.models], axis=0)
-        total[rows] += label_weights(chances, outcome[rows])
-    return total if held_out else total / len(fit.folds)
+        return np.mean([_maturing(model).with_pending(X, arm) for model in fold.models], axis=0)
+
+    how = outcome, columns, data.sample_weight
+    if not held_out:
+        every = np.arange(len(data))
+        return np.mean([label_weights(chances(fold, every), *how) for fold in fit.folds], axis=0)
+    found = np.empty((len(data), len(data.classes) + 2))
+    for number, fold in enumerate(fit.folds):
+        rows = np.flatnonzero(fit.held_out == number)
+        found[rows] = chances(fold, rows)
+    return label_weights(found, *how)
 
 
 def held_out_losses(

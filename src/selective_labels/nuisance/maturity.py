@@ -11,6 +11,15 @@ indicator 1{D=1, Y=k} of a row is replaced by the weight
 
     E[W_k | x, z] = P(D=1, Y=k | x, z) if ρ or μ is right.
 
+1/ρ is calibrated on the columns φ of the features, an intercept among them, as survey weights are (Deville
+and Särndal 1992), so that matured cases stand for all accepted ones::
+
+    r = (1 + φ'λ) / ρ,   Σ_{D=1, R=1} r φ = Σ_{D=1} φ
+
+An error of μ that is linear in φ then has no effect, and what the estimation of μ costs is part of the
+residuals r (1{Y=k} - μ_k), and so of the standard errors. Without it, outcomes that no date has reached yet
+are extrapolated for free.
+
 Any score f(D, Y) is a sum over what may have happened, so that its expectation given W is
 
     (1 - D) f(0, -) + Σ_k W_k f(1, k).
@@ -74,7 +83,12 @@ def without_pending(chances: np.ndarray, pending: str) -> np.ndarray:
     return np.concatenate([declined, labeled], axis=-1)
 
 
-def label_weights(chances: np.ndarray, outcome: np.ndarray) -> np.ndarray:
+def label_weights(
+    chances: np.ndarray,
+    outcome: np.ndarray,
+    columns: np.ndarray | None = None,
+    sample_weight: np.ndarray | None = None,
+) -> np.ndarray:
     """W_k of every row, (n_samples, n_classes); see the module.
 
     Parameters
@@ -83,6 +97,9 @@ def label_weights(chances: np.ndarray, outcome: np.ndarray) -> np.ndarray:
         Probabilities of no, each label and a pending outcome under the row's own arm, by models without it.
     outcome : (n_samples,) int array
         See :func:`outcomes_of`.
+    columns : (n_samples, n_columns) array, optional
+        φ without the intercept, scaled; with it, 1/ρ is calibrated.
+    sample_weight : (n_samples,) array, optional
 
     Examples
     --------
@@ -101,8 +118,21 @@ def label_weights(chances: np.ndarray, outcome: np.ndarray) -> np.ndarray:
         labeled.sum(axis=1, keepdims=True) / np.maximum(accepted, LEAST_MATURED), LEAST_MATURED, 1.0
     )
     seen = (outcome[:, None] - 1) == np.arange(n_classes)
-    known = ((outcome > 0) & (outcome <= n_classes))[:, None]
-    return np.where(outcome[:, None] > 0, among + known / matured * (seen - among), 0.0)
+    inverse = ((outcome > 0) & (outcome <= n_classes)) / matured[:, 0]
+    if columns is not None:
+        inverse = _calibrated(inverse, outcome > 0, columns, sample_weight)
+    return np.where(outcome[:, None] > 0, among + inverse[:, None] * (seen - among), 0.0)
+
+
+def _calibrated(
+    inverse: np.ndarray, accepted: np.ndarray, columns: np.ndarray, sample_weight: np.ndarray | None
+) -> np.ndarray:
+    """Return r from R / ρ, (n_samples,); a little ridge is for columns that vary little where R = 1."""
+    phi = np.column_stack([np.ones(len(columns)), columns])
+    weighted = phi if sample_weight is None else phi * (sample_weight / sample_weight.mean())[:, None]
+    gram = weighted.T @ (inverse[:, None] * phi) + np.eye(phi.shape[1])
+    slope = np.linalg.solve(gram, weighted.T @ (accepted - inverse))
+    return np.clip(inverse * (1.0 + phi @ slope), -1.0 / LEAST_MATURED, 1.0 / LEAST_MATURED)
 
 
 def label_terms(weights: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
