@@ -287,7 +287,7 @@ class FloorArms:
         leverage = 1.0 + (1.0 - leniency) * floor.slope(share) / safe
         label = np.maximum(share * (1.0 - share), LEAST_VARIANCE)
         decided = leniency * (1.0 - leniency) * (share - floor.refused(share)) ** 2
-        often = np.maximum(propensity.T, np.finfo(float).tiny)
+        often = np.maximum(propensity.T, 1e-100)  # an arm that is out of reach is not allowed below
         noise = (safe * label * leverage**2 + decided) / often
         allowed = allowed_arms(propensity, overlap).T & (leniency >= LEAST_LENIENCY)
         allowed &= propensity.T * leniency >= LEAST_ACCEPTED

@@ -94,8 +94,9 @@ class Evaluator:
         A SelectiveLabels carries labels and roles; give no other role with it.
     y : (n_samples,) labels, missing (-1, NaN, None, NA) where not observed
     assumption : name or object of :mod:`selective_labels.assumptions`, or a list of these
-        Default assumption of every method. It determines how the models are fitted: "nucem" needs models of
-        two halves of the rows. A method can take another assumption and uses the same models.
+        Default assumption of every method; another one can be given to each. Models are fitted once for all
+        assumptions, and once more on two halves of the rows for "nucem", which needs that. So the figures of
+        an assumption are the same whatever else is asked.
     pos_label : class label, optional
         The event; default of every method. Default: the last class.
     cost : (n_classes, n_classes) array or dict, optional

@@ -45,6 +45,7 @@ from selective_labels.evaluation.scored_rows import (
     check_instrument,
     chosen_assumptions,
     cross_fits,
+    fits_by_kind,
     score_sample,
     with_classes_of,
 )
@@ -159,8 +160,8 @@ class FittedTable(Protocol):
 class FittedRows:
     """Rows in memory with their cross-fitted models.
 
-    Models are fitted once per set of classes and per setting of `in_halves` (some assumptions need models of
-    two halves of the rows). Scores are computed once per list of assumptions.
+    Models are fitted once per set of classes, and once more in halves if an assumption needs that. Scores are
+    computed once per list of assumptions.
 
     Parameters
     ----------
@@ -171,7 +172,6 @@ class FittedRows:
     table: SelectiveLabels
     fitting: FittingSettings
     instrument: str = LENIENCY
-    _in_halves: bool = field(default=False, init=False)
     _check: PredictionCheck | None = field(default=None, init=False)
     _fits: dict[tuple[Any, ...], list[CrossFit]] = field(default_factory=dict, init=False)
     _scored: list[tuple[tuple[Any, ...], Any, ScoredSample]] = field(default_factory=list, init=False)
@@ -193,18 +193,18 @@ class FittedRows:
     def fit(self, assumption: Assumed) -> None:
         """Fit the models that an assumption needs; later requests reuse them."""
         chosen = self._chosen(assumption)
-        self._in_halves = any(each.needs_halves for each in chosen)
         if not self.table.labeled.all():
             require_two_classes(self.table.classes)
             check_instrument(chosen, self.table)
-            self.fits(self.table, self._in_halves)
+            fits_by_kind(self.table, chosen, self.fits)
 
     def fits(self, data: SelectiveLabels, in_halves: bool) -> list[CrossFit]:
         """Return the models, one fit for each repetition of cross-fitting."""
-        in_halves = in_halves or self._in_halves
-        key = (*data.classes.tolist(), in_halves)
+        classes = tuple(data.classes.tolist())
+        key = (*classes, in_halves)
         if key not in self._fits:
-            made = cross_fits(data, self.fitting, in_halves)
+            wholes = self._fits.get((*classes, False))
+            made = cross_fits(data, self.fitting, in_halves, wholes)
             self._fits[key] = list(with_progress(made, "repeating cross-fitting", self.fitting.n_repeats))
         return self._fits[key]
 
@@ -219,11 +219,11 @@ class FittedRows:
         """Return scores of all rows for a request; equal assumptions return the same object."""
         data = with_classes_of(self.table, list(request.given))
         chosen = self._chosen(request.assumption)
-        key = (*chosen, request.cluster, request.in_halves, *data.classes.tolist())
+        key = (*chosen, request.cluster, *data.classes.tolist())
         for known, label_range, sample in self._scored:
             if known == key and label_range is request.label_range:
                 return sample
-        sample = self.score(data, chosen, request.cluster, request.label_range, request.in_halves)
+        sample = self.score(data, chosen, request.cluster, request.label_range)
         self._scored.append((key, request.label_range, sample))
         return sample
 
@@ -233,14 +233,9 @@ class FittedRows:
         assumptions: Assumed,
         cluster: str | None,
         label_range: Any,
-        in_halves: bool = False,
     ) -> ScoredSample:
         """Return scores of all rows under some assumptions, using the fitted models."""
-
-        def fits(data: SelectiveLabels, needed: bool) -> list[CrossFit]:
-            return self.fits(data, needed or in_halves)
-
-        return score_sample(data, assumptions, cluster, fits, self.fitting.repeated_seeds, label_range)
+        return score_sample(data, assumptions, cluster, self.fits, self.fitting.repeated_seeds, label_range)
 
     def _checked(self, request: EvaluationRequest, subjects: Sequence[tuple[str, Checked]]) -> ScoredSample:
         """Return scores of all rows, with the cautions of what is evaluated, by name in messages.
@@ -274,7 +269,7 @@ class FittedRows:
         if not compared or data.labeled.all():
             return []
         if self._check is None:
-            fit = self.fits(data, any(each.needs_halves for each in assumptions))[0]
+            fit = self.fits(data, all(each.needs_halves for each in assumptions))[0]
             self._check = PredictionCheck(self.table, fit, self.fitting.repeated_seeds[0])
         found = [self._check.doubts(subject, name) for name, subject in subjects]
         return list(dict.fromkeys(doubt for each in found for doubt in each))

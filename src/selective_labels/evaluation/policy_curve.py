@@ -294,7 +294,7 @@ class PolicyCurve(Described):
         return Policy(self.scores, rate, with_human=KNOWN_RULE.get(self.rule, self.rule))
 
     def _course(self, rate: float) -> PolicyActions:
-        return self.policy_sample.actions(self._policy(float(rate)))
+        return self.policy_sample.actions(self._policy(_as_now(float(rate), self.policy_sample)))
 
     def _human_sentence(self) -> str:
         wanted = (ACCEPTANCE, self.names.seen, self.names.rate)
@@ -326,6 +326,9 @@ def _rate(value: float | str) -> str:
 
 N_RATES = 41
 RULES = ("score", BOTH, EITHER)
+
+
+SAME_RATE = 1e-12
 
 
 def policy_curve_request(
@@ -364,6 +367,12 @@ def _refuse_shares(assumption: str | Assumption) -> None:
         )
 
 
+def _as_now(share: float, policy_sample: AnyPolicySample) -> float | None:
+    """The rate; None at the rate of the human, which is estimated, as in every other question about today."""
+    today = np.average(policy_sample.cases.row_decision, weights=policy_sample.sample.weights)
+    return None if abs(share - today) < SAME_RATE else share
+
+
 def policy_curve_of(
     policy_sample: AnyPolicySample,
     scores: Any,
@@ -381,7 +390,8 @@ def policy_curve_of(
     policy_measures = read_policy_measures(None, cases.classes, policy_sample.failure, cost, means)
     team = None if rule == RULES[0] else rule
     policy_actions = [
-        policy_sample.actions(Policy(scores, share, with_human=team)) for share in rates.tolist()
+        policy_sample.actions(Policy(scores, _as_now(share, policy_sample), with_human=team))
+        for share in rates.tolist()
     ]
     human = PolicyActions.human(len(cases))
 

@@ -418,8 +418,6 @@ class EvaluationRequest:
         `by` names a column of a partitioned table, or holds one value per row in memory.
     labels : tuple of str
         Names of the candidates to choose from; empty for an evaluation or a comparison.
-    in_halves : bool
-        Whether models are fitted to two halves of the rows even if no assumption needs it.
     """
 
     given: tuple[Any, ...]
@@ -431,7 +429,6 @@ class EvaluationRequest:
     cost: ArrayLike | None = None
     by: Any = None
     labels: tuple[str, ...] = ()
-    in_halves: bool = False
 
     @property
     def with_human(self) -> bool:

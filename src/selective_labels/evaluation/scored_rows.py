@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -359,7 +360,7 @@ def score_sample(
     cluster : "groups", "decision_maker", "none" or None
         See :func:`selective_labels.inference.standard_errors.choose_clusters`.
     fits : callable of (data, in_halves)
-        Returns the models, one fit for each seed.
+        Returns the models, one fit for each seed; those of halves are for assumptions that need them.
     label_range : pair
         See :func:`selective_labels.identification.bounds.as_label_range`.
     """
@@ -395,24 +396,28 @@ def score_sample(
     plain = [each for each in chosen if not isinstance(each, EventTilt)]
     clipped, bounded, lost, refused, assignment = [], [], [], {}, ""
     label_weights: list[Array] = []
-    made = fits(data, any(each.needs_halves for each in chosen))
-    for seed, fit in zip(seeds, made, strict=True):
-        if Nucem() in chosen and fit.in_halves and not repeats:  # check once, not in every repetition
-            refusal = nucem_warning(data, fit, random_state=seed)
+    models = fits_by_kind(data, chosen, fits)
+    for seed, fitted in zip(seeds, models, strict=True):
+        whole = next(iter(fitted.values()))
+        if Nucem() in chosen and fitted[True].in_halves and not repeats:  # once, not in every repetition
+            refusal = nucem_warning(data, fitted[True], random_state=seed)
             if refusal is not None:
                 warnings.warn(refusal, stacklevel=3)
                 refused[Nucem().name] = str(refusal)
         if not repeats and any(each.needs_decision_makers for each in chosen):
-            assignment = describe_assignment(fit)
+            assignment = describe_assignment(whole)
             if data.panels is not None:
                 assignment = f"{PANELS} {assignment}".strip()
         scores: dict[str, Scores] = {}
-        for some, range_of_labels in ranges:
+        for (in_halves, fit), (listed, range_of_labels) in product(fitted.items(), ranges):
+            some = [each for each in listed if each.needs_halves == in_halves]
             # The checks of the instrument need its scores, which cost little beside those of others.
             uses = range_of_labels is None and any(each.needs_decision_makers for each in some)
             watched = [Instrument()] if uses and not repeats else []
+            if not some:
+                continue
             found = cross_fit_scores(fit, data, [*some, *watched], label_range=range_of_labels)
-            scores |= found
+            scores |= {each.name: found[each.name] for each in some}
             if not repeats:
                 at_hand = found if uses else None
                 for name, sentences in cautions_of(data, fit, some, at_hand, seed=seed).items():
@@ -421,13 +426,13 @@ def score_sample(
         if len(plain) < len(chosen):  # all tilts have the bounds of the instrument
             tilt = next(each for each in chosen if isinstance(each, EventTilt))
             bounds = Evidence.from_scores(scores[tilt.name], point=False)
-            tilted.append(TiltRows.read(fit, data, bounds))
+            tilted.append(TiltRows.read(whole, data, bounds))
         weights = data.weights
         clipped.append([np.average(scores[name].clipped, weights=weights) for name in names])
         bounded.append([np.average(scores[name].by_bounds, weights=weights) for name in names])
         lost.append([np.average(scores[name].sharpness_lost, weights=weights) for name in names])
-        if fit.label_weights is not None:
-            label_weights.append(fit.label_weights)
+        if whole.label_weights is not None:
+            label_weights.append(whole.label_weights)
     means = [
         dict(zip(names, np.mean(each, axis=0).tolist(), strict=True)) for each in (clipped, bounded, lost)
     ]
@@ -449,13 +454,40 @@ def score_sample(
     )
 
 
-def cross_fits(data: SelectiveLabels, fitting: FittingSettings, in_halves: bool) -> Iterator[CrossFit]:
-    """Fit the models of a scored sample, one fit for each repetition."""
-    n_bands = selector_bands(data)
+def cross_fits(
+    data: SelectiveLabels,
+    fitting: FittingSettings,
+    in_halves: bool,
+    wholes: Sequence[CrossFit | None] | None = None,
+) -> Iterator[CrossFit]:
+    """Fit the models of a scored sample, one fit for each repetition; `wholes` are those not in halves."""
+    n_bands, seeds = selector_bands(data), fitting.repeated_seeds
     return (
-        fitting.cross_fit(data, seed=seed, in_halves=in_halves, n_bands=n_bands)
-        for seed in fitting.repeated_seeds
+        fitting.cross_fit(data, seed=seed, in_halves=in_halves, n_bands=n_bands, whole=whole)
+        for seed, whole in zip(seeds, wholes or [None] * len(seeds), strict=True)
     )
+
+
+def fits_by_kind(
+    data: SelectiveLabels,
+    chosen: Sequence[Assumption],
+    fits: Callable[[SelectiveLabels, bool], Sequence[CrossFit]],
+) -> list[dict[bool, CrossFit]]:
+    """Fits of each repetition: to whole training parts (False), and in halves (True) where these are needed.
+
+    So the scores of an assumption are the same whatever else is scored. Weights of pending labels come from
+    whole training parts.
+    """
+    weighted = data.has_pending and not data.worst_case
+    kinds = {each.needs_halves for each in chosen} | ({False} if weighted else set())
+    found = [
+        dict(zip(sorted(kinds), each, strict=True))
+        for each in zip(*(fits(data, kind) for kind in sorted(kinds)), strict=True)
+    ]
+    if weighted and True in kinds:
+        for each in found:
+            each[True] = replace(each[True], label_weights=each[False].label_weights)
+    return found
 
 
 def _evidence(assumption: Assumption, scores: Scores, data: SelectiveLabels, cluster: str | None) -> Evidence:
@@ -587,6 +619,12 @@ def check_instrument(chosen: list[Assumption], data: SelectiveLabels) -> None:
             f"{who}: there is no instrument, and the bounds are those of 'none'.",
             UserWarning,
             stacklevel=4,
+        )
+    elif data.n_decision_makers == len(data) and not data.numeric and data.panels is None:
+        raise InputError.about(
+            "decision_maker",
+            "has another value in every row, so that there is nobody to compare: give the column that says "
+            "who decided, or assume 'none'.",
         )
     elif data.strata is not None and data.stratum_labels is not None:
         pairs = np.unique(np.stack([data.strata, data.decision_maker_codes]), axis=1)

@@ -1,5 +1,6 @@
 """Sensitivity curves: bounds on a metric as an assumption is relaxed, and where a conclusion breaks down."""
 
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -610,7 +611,6 @@ class _Rows:
         self.metrics = read_metrics(request.metric, self.subjects[0], *how)
         the_only(self.metrics, "metric", ONE_METRIC)
         read_label_range(request.label_range, data)
-        self.in_halves = False
 
     @property
     def n_at_once(self) -> int:
@@ -618,13 +618,11 @@ class _Rows:
         return len(self.data)
 
     def judge(self, assumptions: Sequence[Assumption]) -> JudgedRows:
-        """Score all rows. Once an assumption needs halves, all later ones use the same models."""
-        self.in_halves = self.in_halves or any(each.needs_halves for each in assumptions)
+        """Score all rows."""
         return JudgedRows(self._scored(assumptions), self.subjects, self.metrics, None)
 
     def _scored(self, assumptions: Sequence[Assumption]) -> ScoredSample:
-        how = self.request.cluster, self.request.label_range, self.in_halves
-        return self.fitted.score(self.data, assumptions, *how)
+        return self.fitted.score(self.data, assumptions, self.request.cluster, self.request.label_range)
 
     def doubts(self, assumptions: Sequence[Assumption]) -> list[str]:
         """Return why the curve is doubtful for these predictions."""
@@ -648,12 +646,10 @@ class _Cells:
     fitted: FittedTable
     request: EvaluationRequest
     n_at_once: int = ROWS_AT_ONCE
-    in_halves: bool = field(default=False, init=False)
 
     def judge(self, assumptions: Sequence[Assumption]) -> Judged:
         """Pass over all rows; doubts about the predictions are among the cautions."""
-        self.in_halves = self.in_halves or any(each.needs_halves for each in assumptions)
-        request = replace(self.request, assumption=assumptions, in_halves=self.in_halves)
+        request = replace(self.request, assumption=assumptions)
         if request.given == (None,) and request.metric == "share":  # the same for all predictions
             request = replace(request, given=(self.fitted.table.classes.tolist()[0],))
         return self.fitted.judge(request)
@@ -664,6 +660,10 @@ class _Cells:
 
     def supported(self, event: np.ndarray, confidence_level: float) -> None:
         """Return None: under a tilt every row has a curve of its own."""
+
+
+OF_A_VALUE = re.compile(r"^The direction of .+? is doubtful \(SL1006\)")
+OF_A_SIDE = "Where refused cases are said to have the event more often, that is doubtful (SL1006)"
 
 
 @dataclass(eq=False)
@@ -712,7 +712,8 @@ class _Machine:
             self.warned = True
             self.judged = self.judge(assumptions)
         for sentences in self.sample.cautions.values():
-            self.cautions |= dict.fromkeys(sentences)
+            # The doubt about a direction is the same at every value: it is said once.
+            self.cautions |= dict.fromkeys(OF_A_VALUE.sub(OF_A_SIDE, each) for each in sentences)
         return {each.name: self._point(each.name) for each in assumptions}
 
     @property

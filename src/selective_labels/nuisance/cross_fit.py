@@ -35,6 +35,7 @@ from selective_labels.nuisance.maturity import MaturingJoint, label_weights
 from selective_labels.nuisance.model_selection import (
     MOST_ROWS,
     Candidate,
+    Choice,
     Fitter,
     JointModel,
     NuisanceReport,
@@ -77,6 +78,8 @@ class CrossFit:
         Models of the arm; without models, shares are used.
     label_weights : (n_samples, n_classes) array or None
         With outcomes pending at random: the weights of the labels of each row, by the models without it.
+    choice : Choice or None
+        How the family of models was chosen; None after :meth:`without_rows`.
     """
 
     folds: tuple[FoldModel, ...]
@@ -85,6 +88,7 @@ class CrossFit:
     report: NuisanceReport
     assignment: Assignment = BY_LOT
     label_weights: np.ndarray | None = None
+    choice: Choice | None = None
 
     @property
     def n_arms(self) -> int:
@@ -100,7 +104,7 @@ class CrossFit:
         """Drop what is needed for the training rows only."""
         nothing = np.empty(0, dtype=int)
         kept = self.assignment.without_rows()
-        return replace(self, held_out=nothing, assignment=kept, label_weights=None)
+        return replace(self, held_out=nothing, assignment=kept, label_weights=None, choice=None)
 
     def chunks(self, rows: np.ndarray, n_outcomes: int) -> list[np.ndarray]:
         """Split row numbers into chunks small enough to hold the predictions of all folds and arms."""
@@ -121,6 +125,7 @@ def cross_fit(
     n_jobs: int | None = None,
     random_state: int | None = None,
     times: int = 1,
+    whole: CrossFit | None = None,
 ) -> CrossFit:
     """Fit one joint model of decision and label per fold.
 
@@ -154,6 +159,9 @@ def cross_fit(
     times : int
         Number of times the fit will be repeated, for the runtime warning; zero if the warning was given
         already.
+    whole : CrossFit, optional
+        With `in_halves`: the fit to whole training parts with the same arguments. Its choice among candidates
+        and its models of the arm, which halves share, are not made again.
 
     Returns
     -------
@@ -175,7 +183,8 @@ def cross_fit(
     fitter = Fitter(data, outcome, folds, known)
     pairs = [fitter.halves(fold, int(seeds[3])) for fold in range(len(folds))] if in_halves else []
     with Workers(n_jobs) as workers:
-        choice = choose(fitter, options, workers, int(seeds[4]))
+        made = None if whole is None else whole.choice
+        choice = made or choose(fitter, options, workers, int(seeds[4]))
         if in_halves:
             half_tasks = [(fitter.fit_halves, choice.candidate, *each) for each in enumerate(pairs)]
             models = workers.do(half_tasks, "fitting models on two halves of each fold")
@@ -186,7 +195,11 @@ def cross_fit(
             by_fold = {**choice.models, **dict(zip(missing, fitted, strict=True))}
             models = [(by_fold[fold],) for fold in range(len(folds))]
         arms = fitter.arms
-        assignment = fit_assignment(data, folds, arms, workers, propensity=propensity, seed=int(seeds[5]))
+        assignment = (
+            fit_assignment(data, folds, arms, workers, propensity=propensity, seed=int(seeds[5]))
+            if whole is None
+            else whole.assignment
+        )
     loss, calibration = fitter.judge(models, MOST_ROWS)
     report = NuisanceReport(
         chosen=choice.candidate.family,
@@ -203,7 +216,8 @@ def cross_fit(
     for number, (_, test) in enumerate(folds):
         held_out[test] = number
     fold_models = tuple(FoldModel(pair, each.lookup) for pair, each in zip(models, arms, strict=True))
-    return _matured(CrossFit(fold_models, held_out, _shares(data, arms), report, assignment), data)
+    fit = CrossFit(fold_models, held_out, _shares(data, arms), report, assignment)
+    return replace(_matured(fit, data), choice=replace(choice, models={}))
 
 
 def _matured(fit: CrossFit, data: SelectiveLabels) -> CrossFit:
@@ -516,6 +530,7 @@ class FittingSettings:
         n_bands: int | None = None,
         new_rows: bool = False,
         arms: list[Arms] | None = None,
+        whole: CrossFit | None = None,
     ) -> CrossFit:
         """Fit the models; see :func:`selective_labels.nuisance.cross_fit.cross_fit`."""
         return cross_fit(
@@ -530,7 +545,8 @@ class FittingSettings:
             n_jobs=self.n_jobs,
             random_state=seed,
             # Only the first repetition warns, on behalf of all.
-            times=self.n_repeats if self.n_repeats == 1 or seed == self.repeated_seeds[0] else 0,
+            times=0 if whole or (self.n_repeats > 1 and seed != self.repeated_seeds[0]) else self.n_repeats,
+            whole=whole,
         )
 
     def warn_of_runtime(self, data: SelectiveLabels, times: int = 1, said_from: float | None = None) -> None:

@@ -93,8 +93,7 @@ class Settings:
 def spawn_seeds(random_state: int | None) -> dict[str, int]:
     """Derive one seed for each use; checks and scores use `random_state` itself.
 
-    So they reproduce `diagnose`, and `evaluate` under the same assumptions: NUCEM, which a report adds, has
-    its models fitted on halves, and bounds under the instrument alone then differ within sampling error.
+    So they reproduce `diagnose` and `evaluate`.
 
     Examples
     --------

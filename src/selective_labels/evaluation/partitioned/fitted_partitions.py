@@ -306,7 +306,7 @@ def prepared_for(
     columns = [name for each in judged for name in each.columns]
     classifiers = [each.given for each in judged]
     others = [*columns, *within.columns]
-    how = request.assumption, request.cluster, others, request.label_range, request.in_halves
+    how = request.assumption, request.cluster, others, request.label_range
     return judged, within, fitted.prepare(classifiers, *how)
 
 
@@ -546,7 +546,6 @@ class FittedPartitions:
     def fit(self, assumption: Assumed) -> None:
         """Fit the models that an assumption needs; later requests reuse them."""
         chosen = chosen_assumptions(assumption, self.has_instrument)
-        self._fitted.in_halves = any(each.needs_halves for each in chosen)
         self._fitted.prepare([], chosen, None)
 
     def judge(self, request: EvaluationRequest, with_outcomes: bool = False) -> JudgedCells:

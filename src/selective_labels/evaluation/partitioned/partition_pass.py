@@ -410,8 +410,9 @@ class PartitionPass:
 
     Attributes
     ----------
-    repeats : tuple of FittedRepeat
-        Empty if every label is observed (labels are then the scores), or if stored scores are read.
+    repeats : tuple of dict of FittedRepeat
+        For each repetition, the models of whole training parts (False) and of halves (True). Empty if every
+        label is observed (labels are then the scores), or if stored scores are read.
     cluster : "groups", "decision_maker" or None
     kept : KeptScores or None
         Where scores are stored; without models, they are read from there.
@@ -420,7 +421,7 @@ class PartitionPass:
     """
 
     reader: PartitionReader
-    repeats: tuple[FittedRepeat, ...]
+    repeats: tuple[dict[bool, FittedRepeat], ...]
     assumptions: tuple[Assumption, ...]
     keys: Keys
     cluster: str | None = None
@@ -477,7 +478,10 @@ class PartitionPass:
             names = [each.name for each in self.assumptions]
             return self.kept.read(frame, number, names, len(data.classes))
         ranges = label_ranges(self.assumptions, self.label_range, data)
-        scores = self.repeats[number].scores(data, hashes, self.assumptions, ranges)
+        scores: dict[str, Scores] = {}
+        for in_halves, models in self.repeats[number].items():
+            some = [each for each in self.assumptions if each.needs_halves == in_halves]
+            scores |= models.scores(data, hashes, some, ranges)
         if self.kept is not None:
             self.kept.write(frame, number, scores)
         return scores

@@ -271,7 +271,6 @@ class ScoredPartitions:
 
     table: PartitionedLabels
     fitting: FittingSettings
-    in_halves: bool = field(default=False, init=False)
     _seeds: list[int] = field(init=False)
     _models: dict[tuple[Any, ...], _Models] = field(default_factory=dict, init=False)
 
@@ -286,7 +285,6 @@ class ScoredPartitions:
         cluster: str | None,
         others: Sequence[str] = (),
         label_range: Any = NO_RANGE,
-        in_halves: bool = False,
     ) -> Prepared:
         """Survey the table, draw the sample, and fit the models unless they are already fitted.
 
@@ -298,8 +296,6 @@ class ScoredPartitions:
             As for :func:`selective_labels.evaluation.scored_rows.score_sample`.
         others : sequence of str
             Additional columns of the sample.
-        in_halves : bool
-            Whether models are fitted to two halves of the rows even if no assumption needs it.
         """
         lazy, fitting, seeds = self.table, self.fitting, self._seeds
         if not isinstance(fitting.cv, int | np.integer):
@@ -327,31 +323,41 @@ class ScoredPartitions:
         passing = replace(passing, kept=kept, n_repeats=len(seeds))
         if kept is not None and (known := kept.sample_summary) is not None:
             return Prepared(lazy, drawn.frame, data, passing, replace(summary, **known), seed=seeds[0])
-        in_halves = in_halves or self.in_halves or any(each.needs_halves for each in chosen)
-        models, drawn = self._fitted(drawn, classifiers, in_halves)
+        models: dict[bool, _Models] = {}
+        for in_halves in sorted({each.needs_halves for each in chosen}):
+            models[in_halves], drawn = self._fitted(drawn, classifiers, in_halves)
+        fits = {in_halves: each.fit for in_halves, each in models.items()}
         reader, data = _read(drawn, classifiers)
         assignment, refused = "", {}
         if any(each.needs_decision_makers for each in chosen):
-            assignment = describe_assignment(models.fit)
-        if Nucem() in chosen and models.fit.in_halves:
-            refusal = nucem_warning(data, models.fit, random_state=seeds[0])
+            assignment = describe_assignment(next(iter(fits.values())))
+        if Nucem() in chosen and fits[True].in_halves:
+            refusal = nucem_warning(data, fits[True], random_state=seeds[0])
             if refusal is not None:
                 warnings.warn(refusal, stacklevel=3)
                 refused[Nucem().name] = str(refusal)
-        cautions = cautions_of(data, models.fit, chosen, seed=seeds[0])
+        cautions: dict[str, tuple[str, ...]] = {}
+        for in_halves, fit in fits.items():
+            some = [each for each in chosen if each.needs_halves == in_halves]
+            cautions |= cautions_of(data, fit, some, seed=seeds[0])
+        by_kind = zip(*(each.repeats for each in models.values()), strict=True)
+        repeats = tuple(dict(zip(models, each, strict=True)) for each in by_kind)
         summary = replace(summary, assignment=assignment, refused=refused, cautions=cautions)
         summary = replace(summary, n_fitted=len(drawn.frame))
-        passing = replace(passing, reader=reader, repeats=models.repeats)
-        return Prepared(lazy, drawn.frame, data, passing, summary, models.fit, seeds[0])
+        passing = replace(passing, reader=reader, repeats=repeats)
+        return Prepared(lazy, drawn.frame, data, passing, summary, next(iter(fits.values())), seeds[0])
 
     def _fitted(self, drawn: Drawn, classifiers: Sequence[Any], in_halves: bool) -> tuple[_Models, Drawn]:
         """Return the models, and the rows to which they are fitted."""
         _, data = _read(drawn, classifiers)
         key = (*data.classes.tolist(), in_halves)
+        known = self._models.get(key) or self._models.get((*data.classes.tolist(), not in_halves))
+        if known is None:
+            drawn = drawn.by_curve(self.fitting)
+        else:
+            drawn = replace(drawn, ranked=drawn.ranked.iloc[: known.n_ranked])
         if key in self._models:
-            models = self._models[key]
-            return models, replace(drawn, ranked=drawn.ranked.iloc[: models.n_ranked])
-        drawn = drawn.by_curve(self.fitting)
+            return self._models[key], drawn
         _, data = _read(drawn, classifiers)
         hashes, table = self.table.roles.keys(drawn.frame), self.table.survey().table()
         first, repeats = None, []
