@@ -29,6 +29,20 @@ def digits(value: float, significant: int = 4) -> str:
     return f"{value:.{significant}g}"
 
 
+def decimals(value: float) -> str:
+    """A number with three decimals, or from ten on as an amount.
+
+    Examples
+    --------
+    >>> decimals(0.12345), decimals(-0.0001), decimals(18.497), decimals(-1412.3)
+    ('0.123', '0.000', '18.5', '-1,412')
+    """
+    if abs(value) >= 10.0:
+        return f"{value:,.0f}" if abs(value) >= 100.0 else f"{value:.1f}"
+    # Adding 0.0 turns minus zero into zero.
+    return f"{0.0 + round(value, 3):.3f}"
+
+
 class Tabular(ABC):
     """A result that is a frame, and a table for a paper or a page."""
 

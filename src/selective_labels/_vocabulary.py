@@ -224,6 +224,7 @@ class Vocabulary:
             **_forms("accept", yes, yes_past, noun),
             "acceptance": noun,
             "accepted ones": f"those {yes_past}",
+            "comparable accepted ones": f"comparable ones {yes_past}",
             "the accepted": f"those {yes_past}",
             "the refused": f"those {declined}",
             **no,
@@ -240,6 +241,8 @@ class Vocabulary:
             "failure": self.event,
             "failures": self.events,
         }
+        if self.means == INSPECT:
+            found |= _rates(yes, noun, self.decision_maker, self.decision_makers)
         if self.event == "event":  # no word is given
             found["the event"] = "the event"
         # In the neutral words a yes accepts; the synonyms of the policy metrics stay.
@@ -345,6 +348,35 @@ def _forms(neutral: str, verb: str, past: str, noun: str) -> dict[str, str]:
         f"{stem}ed": past,
         f"{stem}ing": _gerund(verb, past),
         f"{stem}al": noun,
+    }
+
+
+def _rates(yes: str, noun: str, one: str, many: str) -> dict[str, str]:
+    """Words for "lenient" and "strict" where a yes inspects: a lenient inspector would inspect less."""
+    often, third = f"{noun} rate", f"{yes}es" if yes.endswith("s") else plural(yes)
+    return {
+        "leniency": often,
+        "leniencies": f"{often}s",
+        "full leniency": f"a {often} of one",
+        "common strictness": f"common readiness to {yes}",
+        "more lenient decision-maker": f"{one} who {third} more",
+        "more lenient decision-makers": f"{many} who {yes} more",
+        "a more lenient one": f"one who {third} more",
+        "more lenient ones": f"those who {yes} more",
+        "stricter decision-maker": f"{one} who {third} less",
+        "stricter decision-makers": f"{many} who {yes} less",
+        "a stricter one": f"one who {third} less",
+        "stricter ones": f"those who {yes} less",
+        **dict.fromkeys(
+            ("lenient and strict decision-makers", "strict and lenient decision-makers"),
+            f"{many} who {yes} more and less",
+        ),
+        "strict and lenient ones": f"those who {yes} more and less",
+        "the most lenient decision-maker": f"the {one} who {third} most",
+        "the most and the least lenient decision-maker": f"the {many} who {yes} most and least",
+        "decision-makers ten points more lenient": f"{many} who {yes} ten points more",
+        "how lenient its decision-maker is": f"how often its {one} {third}",
+        "equally lenient": f"alike in how often they {yes}",
     }
 
 

@@ -248,16 +248,17 @@ class Findings:
         >>> tried = [SimpleNamespace(code=str(n), family="assignment", status="ok") for n in range(3)]
         >>> failed = SimpleNamespace(code="SL202", family="assignment", status="violated")
         >>> print(Findings((*tried, failed)).disagreement("assignment"))
-        The checks disagree: 1 of 4 rejects and 3 do not; see what each of them looks at.
+        The checks disagree: 1 of 4 rejects, the others do not; see what each of them looks at.
         """
         request = [each.status for each in self.results if each.family in families]
         rejected, applied = request.count(VIOLATED), len(request) - request.count(NOT_APPLICABLE)
         if not 0 < rejected < applied:
             return ""
         verb = "rejects" if rejected == 1 else "reject"
+        others = "other does not" if applied - rejected == 1 else "others do not"
         return (
-            f"The checks disagree: {rejected} of {applied} {verb} and {applied - rejected} do not; see what "
-            "each of them looks at."
+            f"The checks disagree: {rejected} of {applied} {verb}, the {others}; see what each of them looks "
+            "at."
         )
 
     def power(self, *families: str) -> str:

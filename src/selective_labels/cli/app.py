@@ -69,7 +69,7 @@ Units = Annotated[
 
 
 @dataclass(frozen=True)
-class CurveOptions:
+class CurveOptions(CostOptions):
     """Parameter, metric and threshold of a sensitivity curve."""
 
     over: Annotated[
@@ -99,8 +99,13 @@ class CurveOptions:
         ),
     ] = None
     metric: Annotated[
-        str, typer.Option(help="accuracy, tpr, share ...", metavar="NAME", rich_help_panel=MODEL)
-    ] = "accuracy"
+        str | None,
+        typer.Option(
+            help="accuracy, tpr, share ... Default: accuracy; with costs, cost.",
+            metavar="NAME",
+            rich_help_panel=MODEL,
+        ),
+    ] = None
     pos_label: PosLabel = None
     confidence_level: Level = 0.95
     cluster: Units = None

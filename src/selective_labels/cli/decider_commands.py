@@ -11,7 +11,7 @@ from selective_labels.cli.options import (
     Assume,
     Assumption,
     Cluster,
-    Cost,
+    CostOptions,
     Data,
     FileOptions,
     FittingOptions,
@@ -45,23 +45,22 @@ class InferenceOptions:
 
 
 @dataclass(frozen=True)
-class AdviceOptions:
-    """The advice, and whether it was shown."""
+class AdviceOptions(CostOptions):
+    """What a high advice means, subgroups and costs."""
 
-    advice: Annotated[str, typer.Option(help="Column of the advice: 1 is a yes.", metavar="COLUMN")]
-    shown: Annotated[
-        str, typer.Option(help="Column that is 1 where people saw the advice.", metavar="COLUMN")
-    ]
     high: Annotated[
         High | None, typer.Option(help="Meaning of high values, if the advice has more than two values.")
     ] = None
     by: Annotated[str | None, typer.Option(help="Column of subgroups.", metavar="COLUMN")] = None
-    cost: Cost = None
 
 
 def advice(
     context: typer.Context,
     data: Data,
+    advice: Annotated[str, typer.Option(help="Column of the advice: 1 is a yes.", metavar="COLUMN")],
+    shown: Annotated[
+        str, typer.Option(help="Column that is 1 where people saw the advice.", metavar="COLUMN")
+    ],
     options: AdviceOptions,
     inference: InferenceOptions,
     table: TableOptions,
@@ -75,7 +74,7 @@ def advice(
     from selective_labels.cli.run_deciders import weigh_advice
 
     source = Source(context, data, file, table, output)
-    show(weigh_advice(source, options, inference, fitting), output.format)
+    show(weigh_advice(source, (advice, shown), options, inference, fitting), output.format)
 
 
 def deciders(

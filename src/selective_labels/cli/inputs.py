@@ -41,6 +41,7 @@ from selective_labels.evaluation.policy import (
     UNDECIDED,
     WORDS,
     Policy,
+    acting_as_now,
     read_policy_measures,
     team_words,
 )
@@ -173,10 +174,12 @@ class Source:
             frame, roles = self._frame_and_roles(opened, self._texts(kinds))
             folds = self.context.params.get("folds") or 0
             if folds > len(frame):
-                raise TableError(f"--folds {folds:,} are more than the {len(frame):,} cases; give fewer.")
+                many = "1 case" if len(frame) == 1 else f"{len(frame):,} cases"
+                raise TableError(f"The table has {many}, fewer than --folds {folds:,}; give fewer folds.")
         else:
             frame = shown_rows(parts)
             roles = _roles(frame, self.table)
+        frame, trimmed = (frame, ()) if parts is not None else _trimmed(frame, roles.label)
         frame, known = self._ask_about_holes(frame, roles.label)
         frame = self._fill_scores(frame, not_features, parts is not None)
         for model in models:
@@ -204,7 +207,7 @@ class Source:
             prepared,
             lazy,
             sampled=lazy is not None and not lazily,
-            notes=notes,
+            notes=(*trimmed, *notes),
         )
 
     def _vocabulary(self, frame: pd.DataFrame, roles: Roles) -> tuple[Vocabulary, tuple[str, ...]]:
@@ -299,6 +302,24 @@ class Source:
             kinds=kinds,
             accepted=self.table.accepted or (),
         )
+
+
+def _trimmed(frame: pd.DataFrame, label: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The table without blanks around the labels, which would make other classes, and a sentence on them.
+
+    Examples
+    --------
+    >>> frame, said = _trimmed(pd.DataFrame({"found": [" yes", "no", None]}), "found")
+    >>> frame["found"].tolist()[:2], said
+    (['yes', 'no'], ("Read: blanks around the labels in 'found' are left out: ' yes' is 'yes'.",))
+    """
+    texts = frame[label].map(lambda each: isinstance(each, str) and each != each.strip()).astype(bool)
+    if not texts.any():
+        return frame, ()
+    first = frame.loc[texts, label].iloc[0]
+    labels = frame[label].mask(texts, frame[label].astype(str).str.strip())
+    said = f"Read: blanks around the labels in {shown(label)} are left out: {first!r} is {first.strip()!r}."
+    return frame.assign(**{label: labels}), (said,)
 
 
 def _score_for_blanks(given: str) -> float:
@@ -616,14 +637,16 @@ class Stakes:
     def sentences(self, classes: np.ndarray) -> list[str]:
         """Explain the metrics and which direction is better."""
         meanings = [f"{name}: {WORDS[name]}." for name in self.metrics] if self.by_policy else []
-        first = "highest" if self.means == INSPECT else "lowest"
         if self.by_policy and self.cut.threshold is None and self.cut.acceptance is None:
-            meanings.append(
-                "No cut-off was given: as many cases are accepted as the human accepted, "
-                f"{first} scores first."
-            )
+            meanings.append(as_now_sentence(self.means))
         ways = [f"{name}: {way} is better" for name, way in self.directions(classes).items()]
         return [*meanings, *([f"Direction: {'; '.join(ways)}."] if ways else [])]
+
+
+def as_now_sentence(means: str) -> str:
+    """How scores are cut without a threshold."""
+    first = "highest" if means == INSPECT else "lowest"
+    return f"No cut-off was given: as many cases are accepted as the human accepted, {first} scores first."
 
 
 def one_measure(policy_measures: Stakes) -> Stakes:
@@ -690,12 +713,15 @@ class Judging:
     team : str or None
         How the human takes part: "both", "either", "undecided", or a column that marks the cases left to the
         human.
+    as_now : bool
+        Whether scores without a threshold give as many a yes as people did, where a metric needs classes.
     """
 
     loaded: Loaded
     policy_measures: Stakes
     pos_label: Any
     team: str | None = None
+    as_now: bool = False
 
     @property
     def classes(self) -> np.ndarray:
@@ -723,6 +749,10 @@ class Judging:
         classes = classes_of(values, self.classes)
         if self.policy_measures.cut.threshold is not None and classes is None:
             return self._cut(numbers_of(values, column, option))
+        if classes is None and self.as_now and len(self.classes) == 2:
+            risk = numbers_of(values, column, option).astype(float)
+            if self.policy_measures.cost is not None or risk.min() < 0.0 or risk.max() > 1.0:
+                return acting_as_now(risk, self.loaded.prepared.data, self.failure)[0]
         if classes is None:
             raise TableError(self._hint(values, column, option))
         return classes

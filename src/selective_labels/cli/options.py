@@ -106,7 +106,7 @@ Assume = Annotated[
     Names,
     _option(
         "What you know besides the instrument, such as informed:yes, refused:yes=..3 or "
-        "prevalence:yes=0.10..0.14. Repeatable; all of them are combined.",
+        "prevalence:yes=0.1..0.2. Repeatable; all of them are combined.",
         MODEL,
         metavar="KIND:CLASS",
     ),

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from selective_labels._display import Described
+from selective_labels._display import Described, decimals
 from selective_labels._errors import several, shown
 from selective_labels.assumptions.base import VIOLATED, WARNING
 from selective_labels.cli.console import spoken, warnings_told
@@ -27,11 +27,12 @@ from selective_labels.cli.verdicts import (
     evaluation_verdict,
     ladder_verdict,
 )
-from selective_labels.diagnostics.results import CheckResult, Diagnosis, questions
+from selective_labels.diagnostics.results import CheckResult, Diagnosis, p_value_text, questions
 from selective_labels.diagnostics.strength import HEADINGS as STRENGTH_HEADINGS
 from selective_labels.estimators.ucl import UCLClassifier
 from selective_labels.evaluation.display import ENDS, assumption_text, shared_notes, units_text
 from selective_labels.evaluation.ladder import HEADINGS, Ladder
+from selective_labels.evaluation.policy import COST
 from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations, plain
 from selective_labels.io.files import csv_text
 
@@ -124,9 +125,9 @@ def table(
     return made
 
 
-def number(value: float | None, digits: int = 3) -> str:
+def number(value: float | None) -> str:
     """Format a number for people; empty if there is none."""
-    return "" if value is None else f"{0.0 + round(value, digits):.{digits}f}"
+    return "" if value is None else decimals(value)
 
 
 SCHEMA_VERSION = 1
@@ -253,7 +254,7 @@ def _findings(results: Iterable[CheckResult]) -> Table:
     return table(
         ("code", "check", "status", "p-value", "finding"),
         (
-            (each.code, f"{each.family}: {each.name}", each.status, number(each.p_value), each.message)
+            (each.code, f"{each.family}: {each.name}", each.status, p_value_text(each.p_value), each.message)
             for each in results
         ),
         right="p-value",
@@ -384,7 +385,8 @@ def evaluate_view(
     assumed = [assumption_text(name, sentence) for name, sentence in sentences.items()]
     shown = [*results, *gaps]
     parts = [_intervals(shown), *_said(shown), *assumed, *notes, *_data_parts(loaded)]
-    verdict = evaluation_verdict(results, described(subject["name"], policy_measures))
+    main = COST if policy_measures.by_default and policy_measures.cost is not None else None
+    verdict = evaluation_verdict(results, described(subject["name"], policy_measures), main)
     return View(document, _plain_rows(rows), verdict, parts, policy_measures.sentences(loaded.classes))
 
 

@@ -7,7 +7,7 @@ from selective_labels._errors import TableError, shown
 from selective_labels.assumptions.parse import Assumed
 from selective_labels.cli.console import working
 from selective_labels.cli.decider_commands import AdviceOptions, InferenceOptions
-from selective_labels.cli.inputs import Loaded, Source, read_cost, require_cost_of, require_level
+from selective_labels.cli.inputs import Loaded, Source, costs_of, read_costs, require_level
 from selective_labels.cli.options import FittingOptions
 from selective_labels.cli.output import View, curve_view
 from selective_labels.cli.run_evaluation import subgroups_of
@@ -20,25 +20,29 @@ from selective_labels.io.table_roles import require_column
 
 
 def weigh_advice(
-    source: Source, options: AdviceOptions, inference: InferenceOptions, fitting: FittingOptions
+    source: Source,
+    columns: tuple[str, str],
+    options: AdviceOptions,
+    inference: InferenceOptions,
+    fitting: FittingOptions,
 ) -> View:
     """Compare people with and without advice, and the advice alone."""
-    cost = read_cost(options.cost)
-    loaded = _load(source, inference, options.advice, options.shown, options.by)
-    require_cost_of(cost, loaded.classes)
-    for column, option in ((options.advice, "--advice"), (options.shown, "--shown")):
+    given, (advised, shown_where) = read_costs(options), columns
+    loaded = _load(source, inference, *columns, options.by)
+    cost = costs_of(given, loaded, pos_label_of(inference.pos_label, loaded.classes))
+    for column, option in ((advised, "--advice"), (shown_where, "--shown")):
         require_column(loaded.frame, column, option)
     with working():
         found = advice(
             loaded.prepared.data,
-            advice=loaded.frame[options.advice],
-            shown=loaded.frame[options.shown],
+            advice=loaded.frame[advised],
+            shown=loaded.frame[shown_where],
             high=None if options.high is None else options.high.value,
             by=None if options.by is None else subgroups_of(loaded.frame, options.by),
             cost=cost,
             **_keywords(loaded, inference, fitting),
         )
-    content = {"advice": options.advice, "shown": options.shown, "shown_share": found.shown_share}
+    content = {"advice": advised, "shown": shown_where, "shown_share": found.shown_share}
     return _view("advice", loaded, content, inference, found)
 
 

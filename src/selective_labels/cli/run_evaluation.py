@@ -14,10 +14,12 @@ from selective_labels.assumptions.parse import Assumed, named
 from selective_labels.cli.app import CurveOptions, DriftOptions, PlanOptions, PolicyOptions
 from selective_labels.cli.console import working
 from selective_labels.cli.inputs import (
+    OF_SCORES,
     Judging,
     Loaded,
     Source,
     Stakes,
+    as_now_sentence,
     compared_rule,
     contestant,
     costs_of,
@@ -139,15 +141,19 @@ def climb(
     if len(numbers.metric or ()) > 1:
         raise TableError("ladder takes one --metric.")
     policy_measures = one_measure(Stakes.read(numbers.metric, cut))
+    if policy_measures.by_policy:
+        raise TableError(
+            "ladder judges predicted classes: give --threshold instead of --acceptance, and a metric of "
+            "classes such as accuracy or cost."
+        )
     require_level(numbers.confidence_level)
     if _is_human(subject):
         _require_classes(policy_measures)
     saved, loaded = _load(source, subject, lazily=True)
-    if holds_scores(loaded, [_column(subject)]):
-        policy_measures = one_measure(policy_measures.for_scores())
-    judging = _judging(loaded, policy_measures, numbers)
+    judging = replace(_judging(loaded, policy_measures, numbers), as_now=True)
     policy_measures = judging.policy_measures
     judged = _judged(judging, subject, saved)
+    loaded = _noting_cut(judging, judged)
     with working():
         found = ladder(
             judged,
@@ -325,8 +331,11 @@ def draw_sensitivity(
     """Compute a sensitivity curve over one parameter."""
     values = None if request.values is None else _numbers(request.values, "--values")
     require_level(request.confidence_level)
-    loaded, judged = _load_scores(source, subject, request.compare_to)
+    given = read_costs(request)
+    metric = request.metric or (COST if given is not None else "accuracy")
+    loaded, judged = _load_scores(source, subject, request.compare_to, judged_by=(metric, request.pos_label))
     classes = loaded.prepared.data.classes
+    cost = costs_of(given, loaded, pos_label_of(request.pos_label, classes))
     other = None
     if request.compare_to is not None:
         other = contestant(
@@ -340,8 +349,9 @@ def draw_sensitivity(
             values=values,
             threshold=request.against,
             compare_to=other,
-            metric=request.metric,
+            metric=metric,
             pos_label=pos_label_of(request.pos_label, classes),
+            cost=cost,
             confidence_level=request.confidence_level,
             cluster=None if request.cluster is None else request.cluster.value,
             **fitting.keywords,
@@ -437,7 +447,8 @@ def draw_policies(
 def follow(source: Source, subject: SubjectOptions, request: DriftOptions, fitting: FittingOptions) -> View:
     """Acceptance, labels and bounds by period."""
     require_level(request.confidence_level)
-    loaded, judged = _load_scores(source, subject, request.period, lazily=True)
+    event = request.metric, request.pos_label
+    loaded, judged = _load_scores(source, subject, request.period, lazily=True, judged_by=event)
     require_column(loaded.frame, request.period, "--period")
     with working():
         found = drift(
@@ -487,7 +498,6 @@ def make_plan(
     data = loaded.prepared.data
     if holds_scores(loaded, columns):
         policy_measures = one_measure(policy_measures.for_scores())
-    policy_measures.require_classes(data.classes)
     refused = int((data.decision == 0).sum())
     if wanted.lottery is not None and wanted.lottery > refused:
         raise TableError(
@@ -495,6 +505,7 @@ def make_plan(
         )
     event = pos_label_of(wanted.pos_label, data.classes)
     policy_measures = policy_measures.priced(loaded, event)
+    policy_measures.require_classes(data.classes)
     # If the table is in partitions, the plan uses the rows in memory.
     judging = Judging(replace(loaded, lazy=None), policy_measures, event)
     judged: Any = None
@@ -546,9 +557,17 @@ def make_plan(
 
 
 def _load_scores(
-    source: Source, subject: SubjectOptions, other: str | None = None, *, lazily: bool = False
+    source: Source,
+    subject: SubjectOptions,
+    other: str | None = None,
+    *,
+    lazily: bool = False,
+    judged_by: tuple[str, str | None] | None = None,
 ) -> tuple[Loaded, Any]:
-    """The table, and the predictions or model to evaluate, if any."""
+    """The table, and the predictions or model to evaluate, if any.
+
+    `judged_by` is a metric and its event: scores become what the metric needs.
+    """
     saved = None if subject.model is None else load_model(subject.model)
     others = [_column(subject), None if other == HUMAN else other]
     loaded = source.load([] if saved is None else [saved], others, lazily=lazily)
@@ -559,7 +578,22 @@ def _load_scores(
     if lazily and loaded.lazy is not None:
         require_column(loaded.frame, subject.predictions, "--predictions")
         return loaded, subject.predictions
-    return loaded, predictions_of(loaded.frame, subject.predictions)
+    if judged_by is None or judged_by[0] == "share":
+        return loaded, predictions_of(loaded.frame, subject.predictions)
+    metric, event = judged_by
+    measures = Stakes((metric,), None, CutOptions(), by_policy=False)
+    judging = Judging(loaded, measures, pos_label_of(event, loaded.classes), as_now=True)
+    judged = judging.of_column(subject.predictions, "--predictions")
+    return _noting_cut(judging, judged), judged
+
+
+def _noting_cut(judging: Judging, judged: Any) -> Loaded:
+    """The table, with a note if scores without a threshold were cut at today's rate."""
+    loaded = judging.loaded
+    if np.ndim(judged) != 2 or set(judging.policy_measures.metrics) <= {*OF_SCORES}:
+        return loaded
+    said = as_now_sentence(loaded.prepared.data.decision_means)
+    return replace(loaded, notes=(*loaded.notes, said))
 
 
 def _ends(result: Evaluation) -> dict[str, Any]:

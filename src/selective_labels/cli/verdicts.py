@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from selective_labels._display import Described
+from selective_labels._display import Described, decimals
 from selective_labels._vocabulary import INSPECT
 from selective_labels.assumptions.base import (
     ALGEBRA,
@@ -21,11 +21,11 @@ from selective_labels.evaluation.deciders import Deciders
 from selective_labels.evaluation.drift import Drift
 from selective_labels.evaluation.ladder import Ladder
 from selective_labels.evaluation.plan import Plan
-from selective_labels.evaluation.policy import FAILURES, MISSED
+from selective_labels.evaluation.policy import FAILURES, MISSED, WORDS
 from selective_labels.evaluation.policy_curve import PolicyCurve
 from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations
 from selective_labels.evaluation.sensitivity import SensitivityCurve
-from selective_labels.report.document import amount, capital
+from selective_labels.report.document import capital
 
 # Verdicts on the instrument, the worst first.
 ORDER = (REFUTED, UNCHECKED, DOUBTFUL, NOT_REFUTED)
@@ -77,9 +77,9 @@ def check_verdict(content: Mapping[str, Any]) -> str:
     return said
 
 
-def evaluation_verdict(results: Evaluations, name: str) -> str:
-    """The first metric under the strongest assumption that was asked for and that the data allow."""
-    first = results[0]
+def evaluation_verdict(results: Evaluations, name: str, main: str | None = None) -> str:
+    """The first metric, or `main`, under the strongest assumption asked for that the data allow."""
+    first = next((each for each in results if each.metric == main), results[0])
     if first.subgroup is not None:
         return _of_subgroups(results)
     about = [each for each in results if each.title == first.title]
@@ -89,9 +89,16 @@ def evaluation_verdict(results: Evaluations, name: str) -> str:
         return f"{first.title} of {name}: no value. {first.reason or ''}".strip()
     best = _strongest(usable)
     refuted = "".join(f" The data contradict {each}." for each in contradicted)
-    comma = "," if ", " in name else ""
     under = condition(best.assumption)
-    return f"{best.title} of {name}{comma} among all cases: {_range(best)}, {under}.{refuted}"
+    return f"{_about(best, name)}: {_range(best)}, {under}.{refuted}"
+
+
+def _about(result: Evaluation, name: str = "") -> str:
+    """What a figure is about: a policy metric in words."""
+    if result.metric in WORDS:
+        return capital(WORDS[result.metric]) + (f" with {name}" if name else "")
+    comma = "," if ", " in name else ""
+    return capital(result.title + (f" of {name}{comma}" if name else "")) + " among all cases"
 
 
 def _strongest(results: Sequence[Evaluation]) -> Evaluation:
@@ -146,7 +153,7 @@ def ladder_verdict(found: Ladder) -> str:
     if not valued:
         return f"{found[0].evaluation.metric}: no value.{contradicted}"
     first, best = valued[0].evaluation, _strongest([each.evaluation for each in valued])
-    said = f"{best.metric} among all cases: {_range(best)}, {condition(best.assumption)}"
+    said = f"{_about(best)}: {_range(best)}, {condition(best.assumption)}"
     if best is not first:
         said += f"; {_ends(first.lower, first.upper)} {condition(first.assumption)}"
     return f"{said}.{contradicted}"
@@ -163,7 +170,7 @@ def policy_verdict(curve: PolicyCurve) -> str:
         end = "highest" if curve.decision_means == INSPECT else "lowest"
         shares = {0.0: "no case", 1.0: "every case"}
         what = shares.get(round(rate, 3), f"{rate:.0%} of the cases, those with the {end} scores")
-        regret = plain(float(curve.cut_offs.worst_regret_upper[chosen]))
+        regret = decimals(float(curve.cut_offs.worst_regret_upper[chosen]))
         return (
             f"Accept {what} (now {today:.0%} are accepted): at worst this costs {regret} a case more than "
             f"the best rate. {rates.min():.0%} to {rates.max():.0%} can still be best, {under}."
@@ -208,7 +215,7 @@ def plan_verdict(found: Plan) -> str:
     if found.answers:
         return found.answers[0]
     best = min(found.rows, key=lambda each: each["interval"])
-    return f"Narrowest of these ways: {best['way']}; the interval would be {plain(best['interval'])} wide."
+    return f"Narrowest of these ways: {best['way']}; the interval would be {decimals(best['interval'])} wide."
 
 
 def _range(result: Evaluation) -> str:
@@ -216,11 +223,11 @@ def _range(result: Evaluation) -> str:
     bounds = _ends(result.lower, result.upper)
     if not np.isfinite(result.ci_lower):
         return bounds
-    return f"{bounds} ({_level(result)} {plain(result.ci_lower)} to {plain(result.ci_upper)})"
+    return f"{bounds} ({_level(result)} {decimals(result.ci_lower)} to {decimals(result.ci_upper)})"
 
 
 def _ends(low: float, high: float) -> str:
-    lower, upper = plain(low), plain(high)
+    lower, upper = decimals(low), decimals(high)
     return lower if lower == upper else f"{lower} to {upper}"
 
 
@@ -239,24 +246,13 @@ def deciders_verdict(found: Deciders) -> str:
     return (
         f"Of {len(found):,} {words.decision_makers}, {apart('leniency'):,} stand out in how often their "
         f"{words.cases} are {words.yes_past}, and {apart('excess'):,} in the outcomes of these, beyond what "
-        f"comparable {words.cases} explain ({found.confidence_level:.0%} intervals after shrinkage)."
+        f"comparable {words.cases} explain ({_level(found)}s after shrinkage)."
     )
 
 
 def first_answer(found: Described) -> str:
     """The first sentence of a result that is not a caution: its answer."""
     return next(each for each in found.sentences() if not each.startswith("Caution"))
-
-
-def plain(value: float) -> str:
-    """A number for a sentence: three decimals, or as an amount of money from ten on.
-
-    Examples
-    --------
-    >>> plain(0.12345), plain(1412.3), plain(-0.0001)
-    ('0.123', '1,412', '0.000')
-    """
-    return amount(value) if abs(value) >= 10.0 else f"{0.0 + round(value, 3):.3f}"
 
 
 def signed(value: float) -> str:
@@ -267,4 +263,5 @@ def signed(value: float) -> str:
     >>> signed(0.0213), signed(-1412.3)
     ('+0.021', '-1,412')
     """
-    return amount(value, "+") if abs(value) >= 10.0 else f"{0.0 + round(value, 3):+.3f}"
+    text = decimals(value)
+    return text if text.startswith("-") else f"+{text}"

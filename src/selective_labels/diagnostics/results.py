@@ -228,6 +228,19 @@ def _headline(diagnosis: "Diagnosis") -> str:
     return f"{words}. {diagnosis.sharing}".strip()
 
 
+def p_value_text(p_value: float | None) -> str:
+    """A p-value with three digits, never as zero.
+
+    Examples
+    --------
+    >>> p_value_text(0.0341), p_value_text(1e-7), p_value_text(None)
+    ('0.034', '<0.001', '')
+    """
+    if p_value is None:
+        return ""
+    return "<0.001" if p_value < 0.0005 else f"{p_value:.3f}"
+
+
 def _rows(diagnosis: "Diagnosis") -> list[tuple[str, ...]]:
     return [
         (
@@ -235,7 +248,7 @@ def _rows(diagnosis: "Diagnosis") -> list[tuple[str, ...]]:
             f"{result.family}: {result.name}",
             result.status,
             "" if result.statistic is None else digits(result.statistic),
-            "" if result.p_value is None else f"{result.p_value:.3f}",
+            p_value_text(result.p_value),
         )
         for result in diagnosis
     ]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from selective_labels._display import Described
+from selective_labels._display import Described, decimals
 from selective_labels._errors import InputError, UndefinedError
 from selective_labels._validation import require_choice, the_only
 from selective_labels.assumptions.instrument import Instrument, Lottery, NoAssumption
@@ -386,7 +386,9 @@ def _verdict(each: AdviceEstimate) -> str:
     found, (first, second) = each.evaluation, each.what.split(" minus ")
     where = "".join(f", {part}" for part in _where(each))
     size = display.bounds_text(found)
-    interval = f"{found.confidence_level:.0%} interval {found.ci_lower:.3f} to {found.ci_upper:.3f}"
+    interval = (
+        f"{found.confidence_level:.0%} interval {decimals(found.ci_lower)} to {decimals(found.ci_upper)}"
+    )
     if np.isnan(found.ci_lower):
         interval, verdict = "no interval", "nothing can be said"
     elif found.ci_upper < 0.0:

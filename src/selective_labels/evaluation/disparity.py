@@ -343,7 +343,7 @@ class Disparity(Described):
         return {
             RATE: f"P({yes})",
             GIVEN_EVENT: f"P({yes} | {self.pos_label})",
-            GIVEN_OTHER: f"P({yes} | not {self.pos_label})",
+            GIVEN_OTHER: f"P({yes} | other than {self.pos_label})",
             EVENT_AMONG_YES: f"P({self.pos_label} | {yes})",
             WEIGHTED: "weighted by outcome",
             AT_RISK: "at similar risk",
@@ -403,7 +403,7 @@ class Disparity(Described):
         pair = f"{group} minus {self.reference}"
         main = WEIGHTED if who != SCORE else GIVEN_OTHER
         gap = self.get(who, main, group, self.reference)
-        words = "given the outcome" if main == WEIGHTED else f"among cases that are not {self.pos_label}"
+        words = "given the outcome" if main == WEIGHTED else f"among cases other than {self.pos_label}"
         direction = _sign(gap)
         yes = self.vocabulary.yes_past
         found = {
@@ -411,7 +411,9 @@ class Disparity(Described):
             -1: f"{group} is {yes} less often than {self.reference}",
             0: "the data leave the sign open",
         }[direction]
-        lines = [f"{who.capitalize()}, {pair}, {words}: {_figures(gap)}: {found}."]
+        people = self.vocabulary.decision_makers
+        subject = people[:1].upper() + people[1:] if who == HUMAN else who.capitalize()
+        lines = [f"{subject}, {pair}, {words}: {_figures(gap)}: {found}."]
         if who == SCORE:
             return lines
         return [*lines, self._outcome_tests(who, group)]

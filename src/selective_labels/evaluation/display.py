@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from selective_labels._display import Described, digits, html_table, new_axes, text_table
+from selective_labels._display import Described, decimals, digits, html_table, new_axes, text_table
 from selective_labels._errors import InputError
 from selective_labels.assumptions.parse import named, names
 
@@ -245,7 +245,7 @@ def bounds_text(result: "Estimated") -> str:
     """Return both ends, or the value, with three digits."""
     if not result.defined:
         return "none"
-    low, high = f"{result.lower:.3f}", f"{result.upper:.3f}"
+    low, high = _number(result.lower), _number(result.upper)
     return low if low == high else f"{low} to {high}"
 
 
@@ -255,7 +255,7 @@ def interval_text(result: "Estimated") -> str:
         return ""
     if np.isnan([result.ci_lower, result.ci_upper]).any():
         return "(no interval)"
-    return f"({result.ci_lower:.3f} to {result.ci_upper:.3f})"
+    return f"({_number(result.ci_lower)} to {_number(result.ci_upper)})"
 
 
 def cell_texts(result: "Estimated | None") -> tuple[str, str]:
@@ -358,10 +358,7 @@ def _target(result: "Estimated") -> str:
 
 
 def _number(value: float) -> str:
-    if value != value:
-        return "none"
-    # Adding 0.0 turns minus zero into zero.
-    return f"{0.0 + round(value, 3):.3f}"
+    return "none" if value != value else decimals(value)
 
 
 # Bounds and interval, which every result has.

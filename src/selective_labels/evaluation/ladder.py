@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from selective_labels._display import Display, html_table, text_table
+from selective_labels._display import Display, decimals, html_table, text_table
 from selective_labels._errors import InputError
 from selective_labels._validation import the_only
 from selective_labels.assumptions.base import Assumption, Part
@@ -303,7 +303,7 @@ def _interval(found: Evaluation) -> str:
 
 def _number(value: float) -> str:
     # Adding 0.0 turns minus zero into zero.
-    return "" if np.isnan(value) else f"{0.0 + round(value, 3):.3f}"
+    return "" if np.isnan(value) else decimals(value)
 
 
 def ladder_request(

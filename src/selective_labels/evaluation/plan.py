@@ -163,7 +163,7 @@ def ways_from_diagnosis(
     ]
     if now < 1.0:
         wanted = 1.0 - (1.0 - now) / 2.0 if leniency is None else leniency
-        way = f"some who accept {wanted:.0%} (the most lenient now: {now:.0%})"
+        way = f"some who accept {wanted:.0%} (now at most {now:.0%})"
         rows.append(row(way, slack=min((1.0 - wanted) / (1.0 - now), 1.0)))
     answers = []
     if width is not None:
@@ -230,7 +230,7 @@ class Plan(Described):
         said = [
             *self.answers,
             "Predictions by formula: standard errors fall with the square root of the number of cases; "
-            "bounds shrink with the share that the most lenient refuse; new decision-makers are like those "
+            "bounds shrink with the smallest share that anybody refuses; new decision-makers are like those "
             "here. A lottery accepts refused cases at random: its draw replaces the assumption.",
         ]
         if self.worth is not None and self.worth.any():
@@ -353,9 +353,7 @@ def _other_people(result: Estimated, more: float, leniency: float | None) -> lis
     wanted = 1.0 - (1.0 - now) / 2.0 if leniency is None else leniency
     ways = [_predicted(result, f"{number} decision-makers", slack=(1.0 - then) / (1.0 - now))]
     factor = min((1.0 - wanted) / (1.0 - now), 1.0)
-    ways.append(
-        _predicted(result, f"some who accept {wanted:.0%} (the most lenient now: {now:.0%})", slack=factor)
-    )
+    ways.append(_predicted(result, f"some who accept {wanted:.0%} (now at most {now:.0%})", slack=factor))
     return ways
 
 

@@ -141,6 +141,19 @@ def accept_lowest(risk: Array, share: float, weights: Array) -> tuple[Array, Arr
     return accepted[level], weights * near[level]
 
 
+def acting_as_now(risk: Array, data: SelectiveLabels, event: int) -> tuple[Array, float]:
+    """Probabilities of predicting each of two classes, if a score gives as many a yes as decision-makers did.
+
+    Cases at the cut-off are drawn. The second value is the share of a yes.
+    """
+    share = float(np.average(data.row_decision, weights=data.weights))
+    accepted, _ = accept_lowest(acting_order(risk, data.decision_means), share, data.weights)
+    chances = np.empty((len(risk), 2))
+    yes, no = codes_of_decisions(event, 2, data.decision_means)
+    chances[:, yes], chances[:, no] = accepted, 1.0 - accepted
+    return chances, share
+
+
 # A score counts as reversed if its AUC is this many standard errors below one half (probability 3e-5).
 REVERSED = 4.0
 # An AUC closer to one half than this says little about what people look for, however large the sample.

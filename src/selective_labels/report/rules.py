@@ -24,7 +24,7 @@ from selective_labels.evaluation.metrics import (
     expected_cost,
     named_metrics,
 )
-from selective_labels.evaluation.policy import accept_lowest, acting_order, warn_if_reversed
+from selective_labels.evaluation.policy import acting_as_now, warn_if_reversed
 from selective_labels.evaluation.predictions import (
     ArrayPredictions,
     ClassifierPredictions,
@@ -200,17 +200,14 @@ def cut_at(threshold: float, scores: np.ndarray | None, event: int, classes: np.
 def _as_many(risk: np.ndarray, cases: Cases, event: int, name: str | None) -> ReportedRule:
     """Accept as many cases as the decision-makers did; some at the cut-off are drawn, as in Policy."""
     data = cases.data
-    share = float(np.average(data.row_decision, weights=data.weights))
-    accepted, _ = accept_lowest(acting_order(risk, data.decision_means), share, data.weights)
+    drawn, share = acting_as_now(risk, data, event)
     end = "highest" if data.decision_means == INSPECT else "lowest"
     description = (
         f"The scores that were given: as many cases are accepted as were ({share:.1%}), those with the {end} "
         "scores."
     )
     yes, no = codes_of_decisions(event, 2, data.decision_means)
-    drawn = np.zeros((len(risk), 2))
-    drawn[:, yes], drawn[:, no] = accepted, 1.0 - accepted
-    codes = np.where(accepted >= 0.5, yes, no)
+    codes = np.where(drawn[:, yes] >= 0.5, yes, no)
     return ReportedRule("yours", name or GIVEN, description, codes, risk, drawn=drawn)
 
 

@@ -115,7 +115,7 @@ def points(value: float | None) -> str:
 
 
 def span(low: float | None, high: float | None, show: Show = percent) -> str:
-    """Interval as text; one number if both ends are equal.
+    """Interval as text; one number if both ends are shown alike.
 
     Examples
     --------
@@ -124,7 +124,8 @@ def span(low: float | None, high: float | None, show: Show = percent) -> str:
     """
     if low is None or high is None:
         return NOTHING
-    return show(low) if low == high else f"{show(low)} to {show(high)}"
+    first, second = show(low), show(high)
+    return first if first == second else f"{first} to {second}"
 
 
 def is_share(result: Mapping[str, Any]) -> bool:
