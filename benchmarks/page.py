@@ -12,11 +12,14 @@ DOCS = Path(__file__).parents[1] / "docs"
 AXES = (("rows", BY_ROWS, 0), ("decision-makers", BY_DECISION_MAKERS, 1), ("classes", BY_CLASSES, 2))
 HEAD = """# Benchmarks
 
-`make bench` wrote this page. Costs are processor seconds; ratios are medians of three rounds in turn, so that
-a busy or slow machine changes both sides; smaller is better. Five bare fits are scikit-learn's of the
-model that was chosen, to four fifths of the rows each, columns prepared before the clock starts. A plain
-Algorithm 1 is the paper's, written down as stated (`benchmarks/plain.py`). `make bench-check` measures the
-ratios again and fails if one has become 1.5 times worse.
+`make bench` writes this page. Costs are in processor seconds. Ratios are medians of three rounds in which
+both sides take turns, so a busy or slow machine affects both; smaller is better.
+
+- *Five bare fits*: scikit-learn fits the chosen model five times to four fifths of the rows, with columns
+  prepared in advance.
+- *A plain Algorithm 1*: the paper's algorithm as stated (`benchmarks/plain.py`).
+
+`make bench-check` measures the ratios again, and fails if one has become 1.5 times worse.
 
 ## Ratios
 
