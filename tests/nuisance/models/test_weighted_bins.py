@@ -42,7 +42,14 @@ def test_a_weighted_fit_does_not_sort_for_every_quantile(monkeypatch):
     rng = np.random.default_rng(0)
     X, weight = rng.normal(size=(400, 2)), rng.uniform(0.5, 2.0, 400)
     trees, y = HistGradientBoostingClassifier(max_iter=5), (X[:, 0] > 0).astype(int)
-    monkeypatch.setattr(binning, "_find_binning_thresholds", weighted_bins._theirs)
     wanted = trees.fit(X, y, sample_weight=weight).predict_proba(X)
     monkeypatch.setattr(binning, "_weighted_percentile", None)  # whoever asks for it fails
     assert_array_equal(fit_weighted(trees, X, y, weight).predict_proba(X), wanted)
+
+
+def test_scikit_learn_is_as_before_outside_our_fits():
+    with weighted_bins.sorting_once():
+        with weighted_bins.sorting_once():
+            pass
+        assert binning._find_binning_thresholds is weighted_bins.find_thresholds  # the outer fit goes on
+    assert binning._find_binning_thresholds is weighted_bins._theirs

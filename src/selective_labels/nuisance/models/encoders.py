@@ -24,7 +24,7 @@ from selective_labels.nuisance.models.categories import (
     PooledShares,
     outcome_indicators,
 )
-from selective_labels.nuisance.models.weighted_bins import sort_once
+from selective_labels.nuisance.models.weighted_bins import sorting_once
 
 # Transformations are compared on at most this many rows.
 SCALE_ROWS = 2_000
@@ -508,9 +508,8 @@ def fit_weighted(classifier: Any, X: np.ndarray, y: np.ndarray, sample_weight: n
     if sample_weight is None:
         return classifier.fit(X, y)
     require_weight(sample_weight)
-    sort_once()
     # Metadata routing applies to our estimator, not to the classifier inside it, which gets weights directly.
-    with config_context(enable_metadata_routing=False):
+    with config_context(enable_metadata_routing=False), sorting_once():
         return classifier.fit(X, y, **{weight_name(classifier): sample_weight})
 
 

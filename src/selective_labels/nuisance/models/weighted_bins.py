@@ -5,13 +5,19 @@ weighted fit (scikit-learn#34304); later versions do not, and are left alone. Th
 the last bit.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
 
 import numpy as np
 from sklearn.ensemble._hist_gradient_boosting import binning
 
-SLOW = hasattr(binning, "_weighted_percentile")
-_theirs: Callable[..., np.ndarray] = binning._find_binning_thresholds
+# Private names of scikit-learn: where a version lacks one of them, nothing is replaced.
+_theirs: Any = getattr(binning, "_find_binning_thresholds", None)
+SLOW = hasattr(binning, "_weighted_percentile") and _theirs is not None
+_LOCK = Lock()
+_inside = 0
 
 
 def find_thresholds(
@@ -57,7 +63,23 @@ def averaged_quantiles(values: np.ndarray, weight: np.ndarray, ranks: np.ndarray
     return np.where(total[place] - asked > np.finfo(float).eps, here, (here + after) / 2)
 
 
-def sort_once() -> None:
-    """Let scikit-learn find weighted bins by :func:`find_thresholds` where its own way is slow."""
-    if SLOW:
+@contextmanager
+def sorting_once() -> Iterator[None]:
+    """Inside, scikit-learn finds weighted bins by :func:`find_thresholds`, where its own way is slow.
+
+    Fits in several threads overlap: the last one to leave restores the function.
+    """
+    global _inside
+    if not SLOW:
+        yield
+        return
+    with _LOCK:
+        _inside += 1
         binning._find_binning_thresholds = find_thresholds
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _inside -= 1
+            if not _inside:
+                binning._find_binning_thresholds = _theirs
