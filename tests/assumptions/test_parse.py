@@ -38,11 +38,15 @@ class TestNamed:
             assert named(each.name) is each
             assert named(type(each)()) is each
 
-    @pytest.mark.parametrize("wrong", ["faith", "Instrument", "", Faith(), Instrument, None, [], np.zeros(2)])
+    @pytest.mark.parametrize("wrong", ["faith", "Instrument", "", Faith(), None, [], np.zeros(2)])
     def test_anything_else_is_refused(self, wrong):
         with pytest.raises(InputError, match="is not one of 'none', 'instrument', 'nucem', 'unc") as caught:
             named(wrong)
         assert caught.value.argument == "assumption"
+
+    def test_a_class_in_place_of_its_object_is_named(self):
+        with pytest.raises(InputError, match=r"assumption Instrument is a class; write Instrument\("):
+            named(Instrument)
 
     def test_a_refusal_lists_what_else_would_do(self):
         with pytest.raises(InputError, match=r"'unconfounded', 'tilt', 'all'\.$"):

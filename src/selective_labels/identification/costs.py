@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_softmax, softmax
 
 from selective_labels._errors import InputError
 from selective_labels.identification.bounds import ROUNDING, Array, Bounds, Mask, clipped_sum_root, realizable
@@ -362,6 +361,8 @@ def softmax_cost(scores: np.ndarray, costs: np.ndarray) -> Loss:
     >>> softmax_cost(np.array([[0.0, 0.0]]), np.array([[0.2, 0.6]]))
     (array([0.4]), array([[-0.1,  0.1]]))
     """
+    from scipy.special import softmax  # the command line lists assumptions without scipy
+
     shares = softmax(scores, axis=1)
     values = np.sum(costs * shares, axis=1)
     return values, shares * (costs - values[:, None])
@@ -381,6 +382,8 @@ def cross_entropy(scores: np.ndarray, gains: np.ndarray) -> Loss:
     >>> values.round(3), gradient
     (array([0.693]), array([[ 0.25, -0.25]]))
     """
+    from scipy.special import log_softmax
+
     logs = log_softmax(scores, axis=1)
     total = gains.sum(axis=1, keepdims=True)
     return -np.sum(gains * logs, axis=1), total * np.exp(logs) - gains
@@ -401,6 +404,8 @@ def margin_loss(name: str) -> Callable[[np.ndarray], Loss]:
 
 
 def _logistic(margin: np.ndarray) -> Loss:
+    from scipy.special import expit
+
     return np.logaddexp(0.0, -margin) / np.log(2.0), -expit(-margin) / np.log(2.0)
 
 
