@@ -10,6 +10,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from selective_labels import InputError, SelectiveLabels
+from selective_labels.evaluation.fitted_table import named_column
+from selective_labels.evaluation.predictions import read_predictions
 
 X = np.arange(12.0).reshape(6, 2)
 MAKERS = ["a", "a", "b", "b", "a", "b"]
@@ -443,3 +445,29 @@ def test_checks_in_fit_know_names_and_dates():
     assert data.bare().feature_names == data.feature_names
     assert data.bare().kinds == data.kinds
     assert_array_equal(data.bare().columns_given, data.columns_given)
+
+
+class TestRowsInAnotherOrder:
+    """Columns are read by position: an index that says another order is an error, never a silent mixture."""
+
+    frame = pd.DataFrame(
+        {"x": [0.0, 1.0, 2.0, 3.0], "y": [0, 1, None, 1], "z": list("abab")}, index=[7, 5, 6, 4]
+    )
+
+    @pytest.mark.parametrize("role", ["y", "decision_maker"])
+    def test_roles(self, role):
+        given = {"y": self.frame["y"], "decision_maker": self.frame["z"]}
+        with pytest.raises(InputError, match=f"{role} has the rows of X in another order"):
+            SelectiveLabels.from_arrays(self.frame[["x"]], **given | {role: given[role].sort_index()})
+
+    def test_predictions_and_subgroups(self):
+        data = SelectiveLabels.from_frame(self.frame, label="y", decision_maker="z", features=["x"])
+        rule = (self.frame["x"] > 1).astype(int).sort_index()
+        with pytest.raises(InputError, match="another order"):
+            read_predictions(rule, data)
+        with pytest.raises(InputError, match="by has the rows of X in another order"):
+            named_column(rule, "by", data)
+
+    def test_an_index_of_other_rows_says_nothing(self):
+        y = self.frame["y"].reset_index(drop=True)
+        assert len(SelectiveLabels.from_arrays(self.frame[["x"]], y, decision_maker=self.frame["z"])) == 4

@@ -95,6 +95,28 @@ def as_series(values: Any, name: str, n_samples: int) -> pd.Series:
     return (_typed(series) if inferred else series).rename(label if isinstance(label, str) else None)
 
 
+def refuse_another_order(values: Any, name: str, X: Any) -> None:
+    """Raise if a pandas column has the rows of X in another order: columns are read by position.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"x": [1, 2, 3]}, index=["a", "b", "c"])
+    >>> refuse_another_order(frame["x"].iloc[::-1], "by", frame)
+    Traceback (most recent call last):
+    selective_labels._errors.InputError: by has the rows of X in another order ...
+    """
+    index, rows = getattr(values, "index", None), getattr(X, "index", None)
+    if not (isinstance(index, pd.Index) and isinstance(rows, pd.Index)) or len(index) != len(rows):
+        return
+    if index.equals(rows) or not (index.is_unique and index.isin(rows).all()):
+        return
+    raise InputError.about(
+        name,
+        "has the rows of X in another order (see its index), and rows are matched by position; give "
+        "column.loc[X.index], or column.to_numpy() if the positions are right.",
+    )
+
+
 def _typed(series: pd.Series) -> pd.Series:
     """Infer the type of objects; keep objects if a float type would merge distinct integers."""
     try:

@@ -36,6 +36,7 @@ from selective_labels.data.roles import (
     read_decision_makers,
     read_label_column,
     read_weights,
+    refuse_another_order,
 )
 
 if TYPE_CHECKING:
@@ -797,6 +798,17 @@ class SelectiveLabels(FromPartitions):
         >>> data.y, data.decision, data.decision_makers
         (array([ 1, -1,  0]), array([1, 0, 1]), array(['a', 'b'], dtype=object))
         """
+        given = {
+            "label": y,
+            "decision_maker": decision_maker,
+            "decision": decision,
+            "sample_weight": sample_weight,
+            "groups": groups,
+            "strata": strata,
+            "matured": matured,
+        }
+        for role, column in given.items():
+            refuse_another_order(column, "y" if role == "label" else role, X)
         X = dense(X) if issparse(X) else X
         features, coding = features_or_none(X, y, kinds)
         n_samples = len(features)
@@ -810,15 +822,6 @@ class SelectiveLabels(FromPartitions):
         strata_coded = read_cells(strata, "strata", n_samples)
         groups_coded = read_cells(groups, "groups", n_samples)
         weight = read_weights(sample_weight, n_samples)
-        given = {
-            "label": y,
-            "decision_maker": decision_maker,
-            "decision": decision,
-            "sample_weight": sample_weight,
-            "groups": groups,
-            "strata": strata,
-            "matured": matured,
-        }
         data = cls(
             X=X,
             features=features,

@@ -12,7 +12,7 @@ from selective_labels._parallel import with_progress
 from selective_labels.assumptions.base import Assumption
 from selective_labels.data.coding import column_names
 from selective_labels.data.reading import LENIENCY, Table, with_instrument
-from selective_labels.data.roles import as_series, refuse_strange_cells
+from selective_labels.data.roles import as_series, refuse_another_order, refuse_strange_cells
 from selective_labels.data.selective_labels import SelectiveLabels, class_code, require_two_classes
 from selective_labels.evaluation.metrics import AnyMetric, default_thresholds, read_metrics
 from selective_labels.evaluation.partitioned.cell_sample import CellSample, SampleSummary
@@ -344,6 +344,7 @@ class FittedRows:
 
     def periods(self, period: Any, every: str | None) -> np.ndarray:
         """Return the period of every row."""
+        refuse_another_order(period, "period", self.table.X)
         return read_periods(period, every, len(self.table))
 
     def rows(self, method: str) -> "FittedRows":
@@ -366,6 +367,7 @@ MOST_SUBGROUPS = 100
 def named_column(given: Any, name: str, data: SelectiveLabels) -> Any:
     """Look up the column that a string names, a feature or the strata; anything else is returned as given."""
     if not isinstance(given, str):
+        refuse_another_order(given, name, data.X)
         return given
     if given in map(str, column_names(data.X) or ()):
         return data.X[given]

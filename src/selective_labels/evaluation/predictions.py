@@ -14,7 +14,7 @@ from selective_labels._errors import InputError, UndefinedError
 from selective_labels._validation import effective_sample_size
 from selective_labels._vocabulary import ACCEPT, INSPECT
 from selective_labels.assumptions.base import Assumption
-from selective_labels.data.roles import HOLE
+from selective_labels.data.roles import HOLE, refuse_another_order
 from selective_labels.data.selective_labels import SelectiveLabels, class_code
 from selective_labels.evaluation.scored_rows import NO_RANGE
 from selective_labels.identification.bounds import Array
@@ -317,6 +317,7 @@ def read_predictions(
     if np.ndim(given) == 0:
         _refuse_what_predicts_nothing(given, data, name)
         return ArrayPredictions(np.full(len(data), given), data.classes, name)
+    refuse_another_order(given, argument_of(name), data.X)
     values = np.asarray(given)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
