@@ -1,4 +1,4 @@
-"""The first line of every command: what the data answer, by how much, and what that assumes."""
+"""The first line of most commands: what the data answer, by how much, and what that assumes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

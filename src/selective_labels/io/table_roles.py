@@ -18,6 +18,7 @@ from selective_labels.data.partition_sources import ParquetSource
 from selective_labels.data.partition_survey import RoleColumns
 from selective_labels.data.partitioned import PartitionedLabels
 from selective_labels.data.relations import RelationSource
+from selective_labels.io.read import SUFFIXES
 
 # With more distinct values, the rest is counted and not listed.
 MOST_VALUES = 6
@@ -383,7 +384,7 @@ def partitions_of(name: str) -> ParquetSource | None:
     if has_magic(name) and not os.path.exists(name):
         return ParquetSource.find(name) if name.endswith(PARQUET) else None
     if os.path.isdir(name):
-        tables = [each for each in os.listdir(name) if each.lower().endswith((PARQUET, ".csv", ".csv.gz"))]
+        tables = [each for each in os.listdir(name) if each.lower().endswith(SUFFIXES)]
         if len(tables) < 2 or not all(each.lower().endswith(PARQUET) for each in tables):
             return None
         return ParquetSource.find(name)

@@ -88,8 +88,10 @@ def test_what_is_read_in_parts(folder, tmp_path, monkeypatch):
     assert MANY_ROWS > 900
     monkeypatch.setattr("selective_labels.io.table_roles.MANY_ROWS", 200)
     assert partitions_of(str(folder / "part-00.parquet")).n_rows == 300
-    (folder / "more.csv").write_text("a\n1\n")
-    assert partitions_of(str(folder)) is None
+    for other in ("more.csv", "more.tsv.gz"):  # a table that would be left out
+        (folder / other).write_text("a\n1\n")
+        assert partitions_of(str(folder)) is None
+        (folder / other).unlink()
 
 
 def test_a_mistake_is_one_sentence(folder):
