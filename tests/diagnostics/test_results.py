@@ -79,9 +79,9 @@ def test_a_reason_names_the_checks_that_failed_and_no_other(violated, passed):
 
 def test_checks_that_disagree_are_called_that():
     one = permission("instrument", "strata", findings(SL202="violated"))
-    assert "The checks disagree: 1 of 3 rejects and 2 do not" in one.reason
+    assert "The checks disagree: 1 of 3 rejects, the others do not" in one.reason
     untested = permission("instrument", "strata", findings(SL202="violated", SL201="not applicable"))
-    assert "1 of 2 rejects and 1 do not" in untested.reason
+    assert "1 of 2 rejects, the other does not" in untested.reason
     every = permission("instrument", "strata", findings(SL201="violated", SL202="violated", SL203="violated"))
     assert "disagree" not in every.reason
 

@@ -101,10 +101,11 @@ def decision_level(shares: Array, confidence_level: float) -> float:
 
     Examples
     --------
-    With half of the rows decided at any error rate, 5 % are allowed; with one row in a hundred, .1 %:
+    With half of the rows decided at any error rate, the largest of `TAILS` up to 5 % is allowed; with one
+    row in a hundred, up to .1 %:
 
     >>> [round(1 - decision_level(np.full(len(TAILS), share), 0.9), 4) for share in (0.5, 0.01)]
-    [0.0467, 0.0009]
+    [0.0362, 0.0007]
     """
     allowed = TAILS[(1.0 - confidence_level) * shares >= TAILS]
     return 1.0 - float(allowed[0]) if len(allowed) else 1.0

@@ -9,7 +9,7 @@ from sklearn.ensemble._hist_gradient_boosting import binning
 from selective_labels.nuisance.models import weighted_bins
 from selective_labels.nuisance.models.encoders import fit_weighted
 
-pytestmark = pytest.mark.skipif(not weighted_bins.SLOW, reason="this scikit-learn sorts once by itself")
+pytestmark = pytest.mark.skipif(not weighted_bins.SLOW, reason="elsewhere: a scikit-learn with slow bins")
 WEIGHTS = {
     "ones": lambda rng, n: np.ones(n),
     "counts with zeros": lambda rng, n: rng.integers(0, 4, n).astype(float),
