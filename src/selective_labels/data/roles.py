@@ -354,16 +354,18 @@ def _refuse_missing_as_text(labels: pd.Series, seen: np.ndarray) -> None:
     """
     if labels.dtype.kind in "biufcmM":
         return
-    texts = [
-        value.strip() if flag and isinstance(value, str) else None
-        for value, flag in zip(labels, seen, strict=True)
-    ]
-    written = sorted({text for text in texts if text is not None} & MISSING_AS_TEXT)
-    if written:
+    bad = np.array(
+        [
+            flag and isinstance(value, str) and value.strip() in MISSING_AS_TEXT
+            for value, flag in zip(labels, seen, strict=True)
+        ],
+        dtype=bool,
+    )
+    if bad.any():
         refuse_rows(
-            np.isin(np.array(texts, dtype=object), written),
+            bad,
             "y",
-            f"holds the text {written[0]!r}",
+            f"holds the text {several(sorted(set(labels[bad])))}",
             "make it None if the label is missing, else give the class a name",
         )
 

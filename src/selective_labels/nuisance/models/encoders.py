@@ -309,7 +309,8 @@ def n_factors(X: np.ndarray, categorical: tuple[int, ...]) -> int:
 
 def one_hot_columns(categorical: tuple[int, ...]) -> ColumnTransformer:
     """Indicators of categories, as in :func:`standardised`, then the numeric columns unchanged."""
-    return _indicators(categorical, "passthrough")
+    columns = _indicators(categorical, "passthrough")
+    return columns.set_output(transform="default")  # arrays, even if the user configured data frames
 
 
 def one_hot_before(model: Any, categorical: tuple[int, ...]) -> Any:
