@@ -3,6 +3,7 @@
 import pytest
 
 import selective_labels as sl
+from selective_labels._display import decimals
 
 from .conftest import QUICK, ROLES
 from .test_assume import FEATURES, JUDGED, document
@@ -64,7 +65,9 @@ def test_policy_prints_intervals_below_the_bounds_on_a_page_of_100_columns(run, 
     measures = {name.removesuffix("_ci_lower") for name in policies[0] if name.endswith("_ci_lower")}
     for row in policies:
         for name in measures - ({"acceptance"} if rule == "score" else set()):
-            assert f"({row[f'{name}_ci_lower']:.3f} to {row[f'{name}_ci_upper']:.3f})" in printed, name
+            written = decimals if name in ("cost", "profit") else "{:.3f}".format
+            ends = [written(row[f"{name}_ci_{end}"]) for end in ("lower", "upper")]
+            assert f"({' to '.join(ends)})" in printed, name
     assert "Intervals are in brackets below the bounds. Each 95% interval" in " ".join(printed.split())
     assert max(len(line.rstrip()) for line in printed.splitlines() if line[:1] in "│┃┏└┡") <= 100
 

@@ -42,6 +42,14 @@ def test_numbers_as_names_are_warned_of_and_say_little(drawn, guess):
     assert found.width > 0.4
 
 
+def test_only_names_are_refused_where_every_row_has_its_own(drawn, guess):
+    names = [f"case {number}" for number in range(len(drawn.z))]
+    named = SelectiveLabels.from_arrays(drawn.X, drawn.y, decision_maker=names)
+    with pytest.raises(InputError, match="decision_maker has another value in every row"):
+        sl.evaluate(guess, named, **QUICK)
+    assert sl.evaluate(guess, named, assumption="none", **QUICK).defined
+
+
 def test_comparison_and_thresholds_take_it(drawn, guess):
     worst = drawn.truth.argmin(axis=1)
     compared = sl.compare(guess, worst, given(drawn), **NUMERIC)

@@ -594,6 +594,7 @@ class UCLClassifier(SelectiveClassifier):
         bounds = self.predict_bounds(X, confidence_level=confidence_level, strata=strata)
         return possible_classes(bounds, self._identified.cost)
 
+    @takes_partitions
     def decided(self, X: Any, *, confidence_level: float | None = 0.9, strata: Any = None) -> np.ndarray:
         """Rows for which only one class can be optimal, few of them by mistake, (n_samples,) bool.
 

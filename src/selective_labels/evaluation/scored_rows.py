@@ -620,7 +620,7 @@ def check_instrument(chosen: list[Assumption], data: SelectiveLabels) -> None:
             UserWarning,
             stacklevel=4,
         )
-    elif data.n_decision_makers == len(data) and not data.numeric and data.panels is None:
+    elif data.n_decision_makers == len(data) and not _may_measure(data) and data.panels is None:
         raise InputError.about(
             "decision_maker",
             "has another value in every row, so that there is nobody to compare: give the column that says "
@@ -638,6 +638,11 @@ def check_instrument(chosen: list[Assumption], data: SelectiveLabels) -> None:
                 "nobody to compare with; merge strata or leave these rows out.",
                 "strata",
             )
+
+
+def _may_measure(data: SelectiveLabels) -> bool:
+    """Whether decision-makers are numbers, which may differ in every row; SL304 warns of them as names."""
+    return data.numeric or data.decision_makers.dtype.kind in "iuf"
 
 
 def leniency_spread(cases: ArrayLike, accepted: ArrayLike) -> tuple[float, float]:

@@ -416,7 +416,7 @@ def summarise(
         sentences += _better(sections["comparison"], basis)
     if basis.assumption == "instrument":
         sentences += _decided(sections["decided"], basis)
-    if basis.given:  # the condition is said once
+    if basis.given in BY_LOT:  # the condition is said once
         condition = f", if {_by_lot(basis, words)}"
         head, *rest = first.split(condition)
         first = head + condition * bool(rest) + "".join(rest)
